@@ -1,0 +1,44 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything lives in .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Real datasets for the experiments, if they lie beside the checkout; tests that need them are skipped otherwise.
+export CROWDVEIL_DATA ?= $(abspath $(wildcard ../shared/data))
+
+.PHONY: help demo test check setup clean
+
+help:
+	@echo "make demo   set up .venv and make a release from simulated claims"
+	@echo "make test   set up .venv, check style, types, layers and docs, run every test"
+	@echo "make check  style, types, layers and docs only"
+	@echo "make clean  remove .venv and everything that was built"
+
+$(VENV)/demo.stamp: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "crowdveil needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python venv is missing: apt-get install python3-venv"; exit 2; }
+	@echo "installing crowdveil into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/demo.stamp
+	@echo "installing what the tests need ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+setup: $(VENV)/test.stamp
+
+demo: $(VENV)/demo.stamp
+	@$(BIN)/crowdveil demo --force
+
+check: setup
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/python -m pytest -n 2
+
+clean:
+	rm -rf $(VENV) build dist crowdveil-demo crowdveil-demo-private .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

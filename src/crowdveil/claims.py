@@ -1,0 +1,187 @@
+"""Claims: who said what about which object, coded once and laid out by object.
+
+The layout is canonical: objects in the order of their names, and inside an object claims in the order of
+their values (equal values: of their users' names). So no result can depend on the order of rows, and
+renaming users moves nothing but ties. The order of values is private: whatever is published from a
+`Claims` must not follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdveil.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+_ROWS_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Numeric claims by object: object i's claims are `values[offsets[i]:offsets[i + 1]]`.
+
+    Always true: no (object, user) twice, every value finite, every object has a claim, names are distinct
+    and NFC, arrays are read-only. Build it with `from_frame` or `from_columns`, which see to that.
+    (Categorical claims will hold codes in `values` and their labels in one more field.)
+    """
+
+    objects: pl.Series  # names of the N objects, ascending
+    users: pl.Series  # names of the M users, ascending
+    offsets: Ints  # (N + 1,)
+    user_codes: Codes  # (claims,), an index into users
+    values: Floats  # (claims,), ascending inside an object
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, object: str, user: str, value: str, source: str = "claims") -> Claims:
+        """Claims from three columns of a Polars, pandas or Arrow table; `source` names it in errors."""
+        table = nw.from_native(frame, eager_only=True)
+        for column in (object, user, value):
+            if column not in table.columns:
+                raise InputError(f"{source}: there is no column {column!r}")
+        columns = [table[column].to_polars() for column in (object, user, value)]
+        return _build(*columns, names=(object, user, value), source=source)
+
+    @classmethod
+    def from_columns(cls, objects: Sequence[Any], users: Sequence[Any], values: Sequence[float]) -> Claims:
+        """Claims from three columns of equal length: lists, NumPy arrays, or Polars or Arrow columns."""
+        columns = [pl.Series(column) for column in (objects, users, values)]
+        if len({len(column) for column in columns}) != 1:
+            raise InputError("objects, users and values differ in length")
+        return _build(*columns, names=("objects", "users", "values"), source="claims")
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    def __repr__(self) -> str:
+        return f"Claims({len(self)} claims, {len(self.objects)} objects, {len(self.users)} users)"
+
+    def counts(self) -> Ints:
+        """How many claims each object has."""
+        return np.diff(self.offsets)
+
+    def claims_per_user(self) -> Ints:
+        """How many claims each user made."""
+        return np.bincount(self.user_codes, minlength=len(self.users)).astype(np.int64)
+
+    def of(self, index: int) -> Floats:
+        """The values claimed about object number `index`, ascending."""
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def clamped(self, low: float, high: float) -> tuple[Claims, int]:
+        """The claims with values pulled into [low, high], and how many had to be."""
+        outside = int(np.count_nonzero((self.values < low) | (self.values > high)))
+        if not outside:
+            return self, 0
+        values = _frozen(np.clip(self.values, low, high))
+        return Claims(self.objects, self.users, self.offsets, self.user_codes, values), outside
+
+    def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
+        """Ranges [first, last) of whole objects with about that many claims each."""
+        first = 0
+        while first < len(self.objects):
+            aim = self.offsets[first] + claims_per_block
+            last = max(first + 1, int(np.searchsorted(self.offsets, aim, side="right")) - 1)
+            yield first, last
+            first = last
+
+
+def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
+    if len(values) == 0:
+        raise InputError(f"{source}: there are no claims (no data rows)")
+    numbers = _numbers(values, names[2], source)
+    object_codes, object_names = _coded(objects, names[0], source)
+    user_codes, user_names = _coded(users, names[1], source)
+    _refuse_repeated(object_codes, user_codes, len(user_names), source)
+    table = pl.DataFrame({"object": object_codes, "value": numbers, "user": user_codes})
+    table = table.sort("object", "value", "user")
+    counts = np.bincount(table["object"].to_numpy(), minlength=len(object_names))
+    return Claims(
+        objects=object_names,
+        users=user_names,
+        offsets=_frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
+        user_codes=_frozen(table["user"].to_numpy().astype(np.int32)),
+        values=_frozen(table["value"].to_numpy().astype(np.float64)),
+    )
+
+
+def _frozen(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
+
+
+def _rows(mask: pl.Series) -> str:
+    """The first rows where `mask` is true, in words; rows count from 1 without the header."""
+    found = (mask.arg_true() + 1).to_list()
+    shown = ", ".join(str(row) for row in found[:_ROWS_NAMED])
+    more = f" and {len(found) - _ROWS_NAMED} more" if len(found) > _ROWS_NAMED else ""
+    return f"{'row' if len(found) == 1 else 'rows'} {shown}{more} (the header not counted)"
+
+
+def _refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
+    if mask.any():
+        raise InputError(f"{source}: column {column!r} {what} in {_rows(mask)}")
+
+
+def _numbers(values: pl.Series, column: str, source: str) -> pl.Series:
+    """The values as floats; anything that is not a finite number is refused with its rows."""
+    _refuse(values.is_null(), source, column, "is empty")
+    if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
+        text = values.cast(pl.String).str.strip_chars()
+        _refuse(text == "", source, column, "is empty")
+        numbers = text.cast(pl.Float64, strict=False)
+        _refuse(numbers.is_null(), source, column, "holds text instead of a number")
+    elif values.dtype.is_numeric():
+        numbers = values.cast(pl.Float64)
+    else:
+        raise InputError(f"{source}: column {column!r} does not hold numbers")
+    _refuse(numbers.is_nan(), source, column, "is NaN")
+    _refuse(numbers.is_infinite(), source, column, "is infinite")
+    # One zero: -0.0 and 0.0 compare equal but sort and print apart.
+    return numbers + 0.0
+
+
+def _coded(names: pl.Series, column: str, source: str) -> tuple[pl.Series, pl.Series]:
+    """Codes into the distinct names, and those names in ascending order."""
+    _refuse(names.is_null(), source, column, "has no name")
+    if names.dtype.is_integer():
+        names = names.cast(pl.Int64, strict=False)
+        _refuse(names.is_null(), source, column, "holds a number past 64 bits")
+        found = names.unique()
+        as_written = found
+    elif isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
+        names = names.cast(pl.String)
+        found = names.unique()
+        as_written = found.str.normalize("NFC")
+        if (as_written.str.strip_chars() == "").any():
+            _refuse(names.str.strip_chars() == "", source, column, "has an empty name")
+    else:
+        raise InputError(f"{source}: names in column {column!r} are neither text nor whole numbers")
+    distinct = as_written.unique().sort().alias(column)
+    codes = distinct.search_sorted(as_written).cast(pl.UInt32)
+    table = pl.DataFrame({"name": found, "code": codes})
+    coded = names.to_frame("name").join(table, on="name", how="left", maintain_order="left")
+    return coded["code"], distinct
+
+
+def _refuse_repeated(objects: pl.Series, users: pl.Series, user_count: int, source: str) -> None:
+    pairs = objects.cast(pl.UInt64) * user_count + users.cast(pl.UInt64)
+    if pairs.n_unique() == len(pairs):
+        return
+    again = ~pairs.is_first_distinct()
+    later = int(again.arg_true()[0])
+    first = int((pairs == pairs[later]).arg_true()[0])
+    count = int(again.sum())
+    raise InputError(
+        f"{source}: one user has several claims about one object, e.g. rows {first + 1} and {later + 1} "
+        f"(the header not counted); {count} {'row is' if count == 1 else 'rows are'} too many"
+    )

@@ -1,0 +1,78 @@
+"""The engine of one machine: threads over blocks of whole objects.
+
+The loops release the interpreter lock, so plain threads use every core. What a block writes belongs to its
+objects alone and sums are sums of whole numbers, so results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from queue import Empty, SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.claims import Claims
+from crowdveil.errors import ParameterError
+
+Progress = Callable[[str, float], None]
+"""Called with the name of a stage and the share of it that is done."""
+
+CLAIMS_PER_BLOCK = 20_000
+
+
+def silent(stage: str, share: float) -> None:
+    """Progress that nobody watches."""
+
+
+class LocalEngine:
+    """Runs blocks on threads of this process; one block or one thread runs in the caller's."""
+
+    def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
+        if threads is not None and threads < 1:
+            raise ParameterError(f"threads must be at least 1, not {threads}")
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self.progress = progress
+
+    def run(self, stage: str, claims: Claims, work: Callable[[int, int], None]) -> None:
+        """Call `work(first, last)` for blocks that cover all objects."""
+        blocks = list(claims.blocks(CLAIMS_PER_BLOCK))
+        self.progress(stage, 0.0)
+        if self._threads == 1 or len(blocks) == 1:
+            for done, (first, last) in enumerate(blocks, 1):
+                work(first, last)
+                self.progress(stage, done / len(blocks))
+            return
+        with ThreadPoolExecutor(min(self._threads, len(blocks))) as pool:
+            waiting = {pool.submit(work, first, last) for first, last in blocks}
+            try:
+                while waiting:
+                    ready, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    for future in ready:
+                        future.result()
+                    self.progress(stage, 1.0 - len(waiting) / len(blocks))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def sum(
+        self, stage: str, claims: Claims, size: int, add: Callable[[int, int, NDArray[np.int64]], None]
+    ) -> NDArray[np.int64]:
+        """The sum over blocks of what `add(first, last, totals)` adds to whole numbers."""
+        spare: SimpleQueue[NDArray[np.int64]] = SimpleQueue()
+        made: list[NDArray[np.int64]] = []
+
+        def work(first: int, last: int) -> None:
+            try:
+                totals = spare.get_nowait()
+            except Empty:
+                totals = np.zeros(size, dtype=np.int64)
+                made.append(totals)
+            add(first, last, totals)
+            spare.put(totals)
+
+        self.run(stage, claims, work)
+        whole: NDArray[np.int64] = np.sum(made, axis=0, dtype=np.int64)
+        return whole

@@ -1,0 +1,25 @@
+"""Every error a caller can meet.
+
+    CrowdveilError
+    ├── InputError        the data cannot be used; names file, row and column, never a cell
+    ├── ParameterError    an option or argument is out of bounds; shows its value
+    └── OutputError       a result cannot be written where it was asked for
+
+Anything else that escapes is a bug in crowdveil.
+"""
+
+
+class CrowdveilError(Exception):
+    """The root: catch this to catch everything that is the caller's to mend."""
+
+
+class InputError(CrowdveilError):
+    """The data cannot be used as they are."""
+
+
+class ParameterError(CrowdveilError, ValueError):
+    """An option or argument is out of bounds."""
+
+
+class OutputError(CrowdveilError):
+    """A result cannot be written."""

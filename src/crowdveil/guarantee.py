@@ -1,0 +1,114 @@
+"""What is promised: a differential-privacy guarantee, plausible deniability, or nothing.
+
+A promise is only ever made by the method that can keep it. Plausible deniability is its own type and never
+prints as an epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import Any, Literal
+
+from crowdveil.errors import ParameterError
+
+Unit = Literal["claim", "cell", "record", "user"]
+Adjacency = Literal["replace-one", "add-remove"]
+Trust = Literal["central", "local"]
+
+_ADJACENCY_WORDS = {
+    "replace-one": "when the value of one {unit} is replaced (who made claims about what counts as public)",
+    "add-remove": "when one {unit} appears or disappears",
+}
+_TRUST_WORDS = {
+    "central": "The collector saw the raw data and is trusted.",
+    "local": "Data were randomized on people's own devices; nobody has to be trusted.",
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy, and for whom, against whom and under which assumptions."""
+
+    epsilon: float
+    delta: float
+    unit: Unit
+    adjacency: Adjacency
+    trust: Trust
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ParameterError(f"epsilon must be a number of at least 0, not {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        strength = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
+        neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
+        return (
+            f"Differential privacy for each {self.unit} with {strength}: that is by how much the release "
+            f"can differ {neighbours}. {_TRUST_WORDS[self.trust]}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the certificate."""
+        return {"kind": "differential privacy", **asdict(self), "sentence": self.sentence()}
+
+
+@dataclass(frozen=True)
+class Deniability:
+    """Plausible deniability: each released value has k plausible seeds, up to odds. Not an epsilon."""
+
+    k: int
+    gamma: float
+    weights_ratio: str  # what bounds the ratio of the seeds' weights
+    reason_no_epsilon: str
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"Plausible deniability: at least {self.k} claims could have led to each released value, with "
+            f"kernels within a factor {self.gamma:g} of each other; the odds between them are bounded by "
+            f"{self.gamma:g} times the ratio of their weights ({self.weights_ratio}). "
+            f"No differential privacy guarantee: {self.reason_no_epsilon}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the certificate."""
+        return {"kind": "plausible deniability", **asdict(self), "sentence": self.sentence()}
+
+
+@dataclass(frozen=True)
+class NoGuarantee:
+    """An explicit "nothing is promised", with the reason."""
+
+    reason: str
+
+    def sentence(self) -> str:
+        """What is (not) promised, in words."""
+        return f"No differential privacy guarantee: {self.reason}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the certificate."""
+        return {"kind": "none", **asdict(self), "sentence": self.sentence()}
+
+
+Promise = Guarantee | Deniability | NoGuarantee
+
+
+def rational(number: float, *, what: str, limit: int = 10**6) -> Fraction:
+    """A positive number as the fraction its decimal digits say, rounded *down* to denominators <= limit.
+
+    Exact samplers take fractions. Rounding down an epsilon makes the noise larger, never smaller.
+    """
+    if not (isfinite(number) and number > 0):
+        raise ParameterError(f"{what} must be a number above 0, not {number}")
+    exact = Fraction(repr(float(number)))
+    if exact.denominator > limit:
+        exact = Fraction(int(exact * limit), limit)
+    if not 0 < exact <= limit:
+        raise ParameterError(f"{what} must lie between {1 / limit:g} and {limit}, not {number}")
+    return exact

@@ -1,0 +1,111 @@
+"""The loops that draw synthetic claims: candidates through the privacy test, and noise on claims."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crowdveil.compiled import compiled
+from crowdveil.kernels.gaussian import Floats, Ints
+from crowdveil.kernels.reliability import longest
+from crowdveil.randomness.chacha import STATE_WORDS, Words, start
+from crowdveil.randomness.samplers import discrete_laplace, laplace_at_least, normal, uniform
+
+
+@compiled
+def plausible_seeds(x: Floats, s: int, y: float, per_bin: float) -> int:
+    """How many claims could have given y about as likely as claim s did.
+
+    A claim t is in bin floor((y - x_t)^2 per_bin), per_bin = 1 / (2 h^2 ln gamma): inside a bin the
+    kernels at y differ by less than a factor gamma.
+    """
+    bin_of_seed = math.floor((y - x[s]) ** 2 * per_bin)
+    count = 0
+    for t in range(x.size):
+        if math.floor((y - x[t]) ** 2 * per_bin) == bin_of_seed:
+            count += 1
+    return count
+
+
+@compiled
+def draw_through_test(
+    offsets: Ints,
+    values: Floats,
+    combined: Floats,
+    bandwidth: Floats,
+    k: int,
+    gamma: float,
+    rate_num: int,
+    rate_den: int,
+    require_k: bool,
+    tested: bool,
+    tries: int,
+    key: Words,
+    nonces: Words,
+    first: int,
+    last: int,
+    out: Floats,
+    passed: Ints,
+) -> None:
+    """Fill row i of `out` with released claims of object i, ascending, and `passed[i]` with their number.
+
+    Rows of objects without a bandwidth or with fewer than k claims stay empty. At most `tries` candidates
+    are drawn for an object. The test is: plausible seeds >= k + Laplace noise of rate num/den, and, where
+    `require_k`, also >= k without the noise.
+    """
+    state = np.zeros(STATE_WORDS, dtype=np.uint32)
+    cumulative = np.empty(longest(offsets, first, last))
+    for i in range(first, last):
+        a, b = offsets[i], offsets[i + 1]
+        passed[i] = 0
+        h = bandwidth[i]
+        if b - a < k or h == 0.0:
+            continue
+        x = values[a:b]
+        start(state, key, nonces[i])
+        total = 0.0
+        for s in range(b - a):
+            total += combined[a + s]
+            cumulative[s] = total
+        per_bin = 1.0 / (2.0 * h * h * math.log(gamma))
+        for _ in range(tries):
+            s = np.searchsorted(cumulative[: b - a], uniform(state) * total, side="right")
+            s = min(s, b - a - 1)
+            y = x[s] + h * normal(state)
+            if tested:
+                count = plausible_seeds(x, s, y, per_bin)
+                if require_k and count < k:
+                    continue
+                if not laplace_at_least(state, k - count, rate_num, rate_den):
+                    continue
+            out[i, passed[i]] = y
+            passed[i] += 1
+            if passed[i] == out.shape[1]:
+                break
+        out[i, : passed[i]].sort()
+
+
+@compiled
+def add_grid_noise(
+    offsets: Ints,
+    grid: Ints,
+    num: int,
+    den: int,
+    key: Words,
+    nonces: Words,
+    first: int,
+    last: int,
+    out: Ints,
+) -> None:
+    """Whole numbers plus exact discrete Laplace noise of scale num/den, ascending inside each object.
+
+    The order matters: claims are laid out by their private values, so noisy claims must not be.
+    """
+    state = np.zeros(STATE_WORDS, dtype=np.uint32)
+    for i in range(first, last):
+        start(state, key, nonces[i])
+        a, b = offsets[i], offsets[i + 1]
+        for s in range(a, b):
+            out[s] = grid[s] + discrete_laplace(state, num, den)
+        out[a:b].sort()

@@ -1,0 +1,110 @@
+"""The only source of randomness: ChaCha20 streams, one for each (purpose, name), under one secret key.
+
+`secure()` takes its key from the operating system. `seeded(n)` derives it from a number, so that a run can
+be repeated, and is therefore **not private**: whoever knows the seed can undo every draw. Results carry
+that mark wherever they go.
+
+A stream belongs to a purpose and a name (an object's), never to a position: draws do not depend on
+threads, on the order of rows or on which other objects there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.errors import ParameterError
+from crowdveil.randomness import chacha, samplers
+from crowdveil.randomness.chacha import KEY_WORDS, NONCE_WORDS, STATE_WORDS, Words
+
+__all__ = ["Name", "Randomness", "Stream", "Words", "secure", "seeded"]
+
+Name = str | int
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """A secret key and whether it really is one."""
+
+    _key: bytes = field(repr=False)
+    private: bool
+
+    def key_words(self) -> Words:
+        """The key, for a loop that starts streams itself."""
+        return np.frombuffer(self._key, dtype="<u4").astype(np.uint32).reshape(KEY_WORDS)
+
+    def nonces(self, names: Iterable[Name], *, purpose: str) -> Words:
+        """A row of nonce words for each name: a hash of purpose and name under the key."""
+        person = purpose.encode()
+        if len(person) > hashlib.blake2b.PERSON_SIZE:
+            raise ParameterError(f"a purpose has at most {hashlib.blake2b.PERSON_SIZE} bytes")
+        size = 4 * NONCE_WORDS
+        keyed = hashlib.blake2b(key=self._key, person=person, digest_size=size)
+        digests = []
+        for name in names:
+            # "7" and 7 are different names.
+            text = b"i%d" % name if isinstance(name, int) else b"t" + name.encode()
+            hashed = keyed.copy()
+            hashed.update(text)
+            digests.append(hashed.digest())
+        joined = b"".join(digests)
+        return np.frombuffer(joined, dtype="<u4").astype(np.uint32).reshape(-1, NONCE_WORDS)
+
+    def stream(self, name: Name, *, purpose: str) -> Stream:
+        """The stream of one name, to draw arrays from."""
+        state = np.zeros(STATE_WORDS, dtype=np.uint32)
+        chacha.start(state, self.key_words(), self.nonces([name], purpose=purpose)[0])
+        return Stream(state)
+
+
+class Stream:
+    """One stream of draws; what was drawn never comes again."""
+
+    def __init__(self, state: Words) -> None:
+        self._state = state
+
+    def uniforms(self, count: int) -> NDArray[np.float64]:
+        """Multiples of 2^-53 in [0, 1)."""
+        out = np.empty(count)
+        samplers.fill_uniform(self._state, out)
+        return out
+
+    def normals(self, count: int) -> NDArray[np.float64]:
+        """Floating-point standard normals: for simulated data, never as protective noise."""
+        out = np.empty(count)
+        samplers.fill_normal(self._state, out)
+        return out
+
+    def discrete_laplace(self, count: int, *, num: int, den: int) -> NDArray[np.int64]:
+        """Exact discrete Laplace noise of scale num/den."""
+        if not (0 < num < samplers.INTEGER_LIMIT and 0 < den < samplers.INTEGER_LIMIT):
+            raise ParameterError("a discrete Laplace scale num/den needs integers between 1 and 2^40")
+        out = np.empty(count, dtype=np.int64)
+        samplers.fill_discrete_laplace(self._state, num, den, out)
+        return out
+
+    def laplace_at_least(self, count: int, threshold: int, *, num: int, den: int) -> NDArray[np.bool_]:
+        """Exact comparisons "Laplace noise of rate num/den >= threshold"."""
+        if not (0 < num < samplers.INTEGER_LIMIT and 0 < den < samplers.INTEGER_LIMIT):
+            raise ParameterError("a rate num/den needs integers between 1 and 2^40")
+        out = np.empty(count, dtype=np.bool_)
+        samplers.fill_laplace_at_least(self._state, threshold, num, den, out)
+        return out
+
+
+def secure() -> Randomness:
+    """Randomness from the operating system: the default everywhere."""
+    return Randomness(os.urandom(4 * KEY_WORDS), private=True)
+
+
+def seeded(seed: int) -> Randomness:
+    """Randomness that can be repeated, and so protects nobody."""
+    if not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"a seed is a whole number of at least 0, not {seed!r}")
+    digest = hashlib.blake2b(b"crowdveil seed %d" % seed, digest_size=4 * KEY_WORDS)
+    return Randomness(digest.digest(), private=False)

@@ -1,0 +1,127 @@
+"""Draws from a ChaCha20 stream: exact ones on the integers, and floating-point ones for what is not noise.
+
+The exact samplers follow Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy*
+(2020), section 5: they use integers and coin flips only, so that the law of what comes out is the law on
+paper, to the last bit. A rational num/den is given as two non-negative integers below 2^40.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.compiled import compiled, inlined
+from crowdveil.randomness.chacha import Words, next32, next64
+
+INTEGER_LIMIT = 2**40
+
+
+@inlined
+def uniform(state: Words) -> float:
+    """A multiple of 2^-53 in [0, 1)."""
+    return float(next64(state) >> np.uint64(11)) * 2.0**-53
+
+
+@compiled
+def normal(state: Words) -> float:
+    """A floating-point standard normal (Box and Muller): for sampling, never as protective noise."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state)))
+    return radius * math.cos(2.0 * math.pi * uniform(state))
+
+
+@compiled
+def below(state: Words, limit: int) -> int:
+    """Exact: an integer uniform in 0 ... limit - 1, by rejection under a bit mask."""
+    mask = np.uint64(limit - 1)
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> np.uint64(shift)
+    while True:
+        drawn = (next64(state) if mask > np.uint64(0xFFFFFFFF) else np.uint64(next32(state))) & mask
+        if drawn < np.uint64(limit):
+            return np.int64(drawn)  # type: ignore[return-value]
+
+
+@inlined
+def coin(state: Words) -> bool:
+    """Exact: a fair coin."""
+    return (next32(state) & np.uint32(1)) == 1
+
+
+@compiled
+def bernoulli_exp_fraction(state: Words, num: int, den: int) -> bool:
+    """Exact: true with probability exp(-num/den), for num <= den."""
+    k = 1
+    # A coin of num / (den k) is one of num / den and one of 1 / k: no product that could overflow.
+    while below(state, den) < num and below(state, k) == 0:
+        k += 1
+    return k % 2 == 1
+
+
+@compiled
+def bernoulli_exp(state: Words, num: int, den: int) -> bool:
+    """Exact: true with probability exp(-num/den)."""
+    while num > den:
+        if not bernoulli_exp_fraction(state, 1, 1):
+            return False
+        num -= den
+    return bernoulli_exp_fraction(state, num, den)
+
+
+@compiled
+def discrete_laplace(state: Words, num: int, den: int) -> int:
+    """Exact: an integer y with probability proportional to exp(-|y| den/num), so of scale num/den."""
+    while True:
+        fraction = below(state, num)
+        if not bernoulli_exp_fraction(state, fraction, num):
+            continue
+        whole = 0
+        while bernoulli_exp_fraction(state, 1, 1):
+            whole += 1
+        size = (fraction + num * whole) // den
+        if coin(state):
+            if size == 0:
+                continue  # zero has one sign only
+            return -size
+        return size
+
+
+@compiled
+def laplace_at_least(state: Words, threshold: int, num: int, den: int) -> bool:
+    """Exact: true with the probability that continuous Laplace noise of rate num/den reaches `threshold`.
+
+    That is exp(-rate t)/2 for t > 0 and 1 - exp(rate t)/2 otherwise; no noise value is ever formed, so
+    none can be rounded.
+    """
+    if threshold > 0:
+        return coin(state) and bernoulli_exp(state, threshold * num, den)
+    return not (coin(state) and bernoulli_exp(state, -threshold * num, den))
+
+
+@compiled
+def fill_uniform(state: Words, out: NDArray[np.float64]) -> None:
+    """Fill `out` with uniforms."""
+    for i in range(out.size):
+        out[i] = uniform(state)
+
+
+@compiled
+def fill_normal(state: Words, out: NDArray[np.float64]) -> None:
+    """Fill `out` with floating-point normals."""
+    for i in range(out.size):
+        out[i] = normal(state)
+
+
+@compiled
+def fill_discrete_laplace(state: Words, num: int, den: int, out: NDArray[np.int64]) -> None:
+    """Fill `out` with exact discrete Laplace draws of scale num/den."""
+    for i in range(out.size):
+        out[i] = discrete_laplace(state, num, den)
+
+
+@compiled
+def fill_laplace_at_least(state: Words, threshold: int, num: int, den: int, out: NDArray[np.bool_]) -> None:
+    """Fill `out` with exact comparisons of Laplace noise and a threshold."""
+    for i in range(out.size):
+        out[i] = laplace_at_least(state, threshold, num, den)

@@ -1,0 +1,116 @@
+"""The privacy test: a candidate is released only if enough claims could have led to it about as likely.
+
+Reference: Huai et al. 2019, section 4.3, after Bindschaedler, Shokri and Gunter, *Plausible Deniability for
+Privacy-Preserving Data Synthesis*, VLDB 2017. The test compares kernels normalised by their peak (densities
+are not probabilities), so its bins do not depend on the scale of the values.
+
+Repeating draws until enough pass, with weights and bandwidths that look at all the data, gives **no
+differential privacy**; and because the threshold is noisy, (k, gamma) too holds only up to that noise,
+unless `require_k` is set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Deniability, NoGuarantee, rational
+from crowdveil.kernels import candidates
+from crowdveil.randomness import Randomness
+from crowdveil.release.result import Floats, Ints, Status
+from crowdveil.release.weights import Weights
+
+TRIES_PER_CLAIM = 100
+LARGEST_GRID = 10**9
+
+_WHY_NOT = (
+    "draws repeat until enough pass, and weights and bandwidths depend on every claim, so a single claim "
+    "can show in the release"
+)
+
+
+@dataclass(frozen=True)
+class PrivacyTest:
+    """Parameters: k plausible seeds within a factor gamma, a noisy threshold of rate epsilon0."""
+
+    k: int = 5
+    gamma: float = 4.0
+    epsilon0: float = 1.0
+    require_k: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ParameterError(f"k must be at least 1, not {self.k}")
+        if not (isfinite(self.gamma) and self.gamma > 1):
+            raise ParameterError(f"gamma must be a number above 1, not {self.gamma:g}")
+        rational(self.epsilon0, what="epsilon0")
+
+    def promise(self, weights_ratio: str) -> Deniability | NoGuarantee:
+        """What this test promises about a release that repeats it."""
+        if self.require_k:
+            return Deniability(self.k, self.gamma, weights_ratio, _WHY_NOT)
+        return NoGuarantee(
+            f"{_WHY_NOT}. Each released value passed a randomized test for {self.k} plausible seeds; a value "
+            f"with only c < {self.k} of them passes with probability "
+            f"0.5 exp(-{self.epsilon0:g} ({self.k} - c))."
+        )
+
+
+def draw(
+    claims: Claims,
+    weights: Weights,
+    test: PrivacyTest,
+    per_object: int,
+    *,
+    purpose: str,
+    rng: Randomness,
+    engine: LocalEngine,
+    tested: bool = True,
+) -> tuple[Ints, Floats, np.ndarray[tuple[int], np.dtype[np.int8]]]:
+    """Offsets and values of the released claims, and a status for each object.
+
+    `tested=False` skips the test: for measuring its cost, never for a release.
+    """
+    if per_object < 1:
+        raise ParameterError(f"per-object must be at least 1, not {per_object}")
+    rate = rational(test.epsilon0, what="epsilon0")
+    count = len(claims.objects)
+    out = np.empty((count, per_object))
+    passed = np.zeros(count, dtype=np.int64)
+    key = rng.key_words()
+    nonces = rng.nonces(claims.objects, purpose=purpose)
+    engine.run(
+        "synthetic claims",
+        claims,
+        lambda first, last: candidates.draw_through_test(
+            claims.offsets,
+            claims.values,
+            weights.combined,
+            weights.bandwidth,
+            test.k,
+            test.gamma,
+            rate.numerator,
+            rate.denominator,
+            test.require_k,
+            tested,
+            TRIES_PER_CLAIM * per_object,
+            key,
+            nonces,
+            first,
+            last,
+            out,
+            passed,
+        ),
+    )
+    statuses = np.full(count, Status.released, dtype=np.int8)
+    statuses[passed < per_object] = Status.shortfall
+    statuses[weights.bandwidth == 0] = Status.constant
+    statuses[claims.counts() < max(test.k, 2)] = Status.too_few
+    kept = np.arange(per_object) < passed[:, None]
+    offsets = np.concatenate([[0], np.cumsum(passed)]).astype(np.int64)
+    return offsets, out[kept], statuses

@@ -1,0 +1,88 @@
+"""`Release`: synthetic claims together with what was promised about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Promise
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Status(IntEnum):
+    """What became of an object."""
+
+    released = 0  # as many claims as asked for
+    too_few = 1  # fewer claims than the test needs: refused
+    constant = 2  # all claims are equal: a release would state them
+    shortfall = 3  # the tries ran out before enough candidates passed
+
+
+@dataclass(frozen=True)
+class Range:
+    """A public interval in which all values lie; it is declared, never taken from the data."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.low) and isfinite(self.high)):
+            raise ParameterError("a range needs two finite numbers, LOW:HIGH")
+        if self.low >= self.high:
+            raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: LOW must be below HIGH")
+
+    @property
+    def length(self) -> float:
+        """high - low."""
+        return self.high - self.low
+
+    def reflect(self, values: Floats) -> Floats:
+        """Values folded back into the range at its ends, as often as needed."""
+        turn = np.mod(values - self.low, 2.0 * self.length)
+        folded = self.low + np.minimum(turn, 2.0 * self.length - turn)
+        return np.clip(folded, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Release:
+    """Synthetic claims by object (ascending values, belonging to nobody), and the promise they carry.
+
+    Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` are for the steward, not for
+    publication. `private` is false when the draws can be repeated from a seed.
+    """
+
+    objects: pl.Series  # names of the N objects, ascending
+    offsets: Ints  # (N + 1,)
+    values: Floats
+    statuses: NDArray[np.int8]  # (N,), a Status each
+    method: str
+    parameters: Mapping[str, Any]  # public: what was asked for
+    promise: Promise
+    private: bool
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    def of(self, index: int) -> Floats:
+        """The released claims of object number `index`."""
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Columns `object` and `value`, what is published."""
+        codes = np.repeat(np.arange(len(self.objects)), np.diff(self.offsets))
+        return pl.DataFrame({"object": self.objects.gather(codes), "value": self.values})
+
+    def status_counts(self) -> dict[str, int]:
+        """How many objects have each status."""
+        counts = np.bincount(self.statuses, minlength=len(Status))
+        return {status.name: int(counts[status]) for status in Status}

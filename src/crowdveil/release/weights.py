@@ -1,0 +1,181 @@
+"""How far to trust whom: PrisCrowd's global, local and combined weights.
+
+Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsourced Data*, IJCAI 2019,
+section 4.2, with these corrections: a user's loss is the *mean* over its claims (the paper's sum measures
+how much somebody claimed, not how well); the constraint is sum exp(-g) = 1; the local update takes
+psi(y) / y of Hampel's loss (with the loss itself, as printed, outliers gain weight); combined weights get
+a floor.
+
+Notation: g_s a user's global weight, l_is a claim's local weight, c_is the combined one, L_s a user's loss,
+h0_i the bandwidth of the kernel that measures distances, h_i the bandwidth of the density.
+
+Everything here looks at raw claims and protects nobody by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.kernels import gaussian, reliability
+
+Floats = NDArray[np.float64]
+
+SILVERMAN = 1.06
+WIDEN = 1.15
+FEWEST_FOR_LOCAL = 8
+LEAST_SHARE = 0.1
+LEAST_LOSS_SHARE = 1e-12
+LARGEST_DISTANCE = 4.0  # |phi(x) - f|^2 <= (1 + 1)^2
+TOLERANCE = 1e-6
+GLOBAL_CAP = 50
+LOCAL_CAP = 200
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of users and claims, and the bandwidth of each object's density (0: all claims equal)."""
+
+    user: Floats  # (M,) global g
+    local: Floats  # (claims,) l, summing to one over an object
+    combined: Floats  # (claims,) c, summing to one over an object
+    bandwidth: Floats  # (N,) h
+    sweeps: int
+    converged: bool
+
+
+def smallest_bandwidth(claims: Claims, engine: LocalEngine) -> float:
+    """The default floor of bandwidths where no range is declared: 1/1000 of the objects' typical spread.
+
+    Typical is the median over objects with any spread: a few objects of huge values must not set it.
+    """
+    spreads = np.empty(len(claims.objects))
+    engine.run(
+        "spreads",
+        claims,
+        lambda first, last: gaussian.spreads(claims.offsets, claims.values, first, last, spreads),
+    )
+    positive = spreads[spreads > 0]
+    return 1e-3 * float(np.median(positive)) if positive.size else 0.0
+
+
+def _bandwidths(claims: Claims, factor: float, floor: float, engine: LocalEngine) -> Floats:
+    out = np.empty(len(claims.objects))
+    engine.run(
+        "bandwidths",
+        claims,
+        lambda first, last: gaussian.bandwidths(
+            claims.offsets, claims.values, factor, floor, first, last, out
+        ),
+    )
+    return out
+
+
+def uniform_weights(claims: Claims, *, floor: float, engine: LocalEngine) -> Weights:
+    """Everybody counts the same: h = 1.15 * 1.06 sd n^(-1/5)."""
+    counts = claims.counts()
+    even = np.repeat(1.0 / counts, counts)
+    bandwidth = _bandwidths(claims, WIDEN * SILVERMAN, floor, engine)
+    return Weights(np.ones(len(claims.users)), even, even, bandwidth, sweeps=0, converged=True)
+
+
+def estimate_weights(
+    claims: Claims,
+    *,
+    floor: float,
+    loss: Literal["mean", "sum"] = "mean",
+    normaliser: Literal["sum", "max"] = "sum",
+    engine: LocalEngine,
+) -> Weights:
+    """PrisCrowd's weights; `floor` is the smallest bandwidth."""
+    if loss not in ("mean", "sum"):
+        raise ParameterError(f"loss must be 'mean' or 'sum', not {loss!r}")
+    if normaliser not in ("sum", "max"):
+        raise ParameterError(f"normaliser must be 'sum' or 'max', not {normaliser!r}")
+    h0 = _bandwidths(claims, SILVERMAN, floor, engine)
+    user, sweeps, converged = _global(claims, h0, loss, normaliser, engine)
+    local = np.empty(len(claims))
+    engine.run(
+        "local weights",
+        claims,
+        lambda first, last: reliability.local_weights(
+            claims.offsets, claims.values, h0, FEWEST_FOR_LOCAL, TOLERANCE, LOCAL_CAP, first, last, local
+        ),
+    )
+    combined, bandwidth = combine_weights(claims, user, local, floor=floor, engine=engine)
+    return Weights(user, local, combined, bandwidth, sweeps, converged)
+
+
+def combine_weights(
+    claims: Claims, user: Floats, local: Floats, *, floor: float, engine: LocalEngine
+) -> tuple[Floats, Floats]:
+    """c = sqrt(l g) normalised with a floor, and the bandwidth h = 1.15 * 1.06 s_w n_eff^(-1/5)."""
+    combined = np.empty(len(claims))
+    bandwidth = np.empty(len(claims.objects))
+    factor = WIDEN * SILVERMAN
+    engine.run(
+        "combined weights",
+        claims,
+        lambda first, last: reliability.combine(
+            claims.offsets,
+            claims.user_codes,
+            claims.values,
+            user,
+            local,
+            factor,
+            floor,
+            LEAST_SHARE,
+            first,
+            last,
+            combined,
+            bandwidth,
+        ),
+    )
+    return combined, bandwidth
+
+
+def _global(
+    claims: Claims, h0: Floats, loss: str, normaliser: str, engine: LocalEngine
+) -> tuple[Floats, int, bool]:
+    """g_s = -log(L_s / sum L), iterated with the densities that g gives."""
+    usable = np.repeat(h0 > 0, claims.counts())
+    made = np.bincount(claims.user_codes[usable], minlength=len(claims.users))
+    judged = made > 0
+    g = np.ones(len(claims.users))
+    if not judged.any():
+        return g, 0, True
+    # Whole multiples of 1/unit: the largest total of one user still fits 62 bits.
+    unit = 2.0 ** (62 - math.ceil(math.log2(LARGEST_DISTANCE * made.max())))
+
+    def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
+        reliability.add_losses(
+            claims.offsets, claims.user_codes, claims.values, h0, g, unit, first, last, totals
+        )
+
+    for sweep in range(1, GLOBAL_CAP + 1):
+        losses = engine.sum("users' reliability", claims, len(g), add)[judged] / unit
+        if loss == "mean":
+            losses /= made[judged]
+        new = np.empty_like(g)
+        new[judged] = _from_losses(losses, normaliser)
+        new[~judged] = new[judged].mean()
+        change = float(np.abs(new - g).max())
+        g = new
+        if change < TOLERANCE:
+            return g, sweep, True
+    return g, GLOBAL_CAP, False
+
+
+def _from_losses(losses: Floats, normaliser: str) -> Floats:
+    whole = losses.sum() if normaliser == "sum" else losses.max()
+    if whole == 0.0:
+        return np.ones_like(losses)
+    g: Floats = -np.log(np.maximum(losses / whole, LEAST_LOSS_SHARE))
+    return g
