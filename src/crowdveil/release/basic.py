@@ -102,5 +102,5 @@ def release(
                 "nothing else is published from the same claims",
             ),
         ),
-        private=rng.private,
+        seeded=not rng.private,
     )

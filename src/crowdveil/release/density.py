@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdveil.kernels.reliability import weighted_spread
+from crowdveil.release.weights import SILVERMAN, WIDEN
+
 Floats = NDArray[np.float64]
 
 
@@ -29,3 +32,8 @@ def steepest_slope(claims: Floats, weights: Floats, bandwidth: float) -> float:
     z = (points[:, None] - claims[None, :]) / bandwidth
     slopes = (-z * np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * bandwidth**2)) @ weights
     return float(np.abs(slopes).max())
+
+
+def weighted_bandwidth(claims: Floats, weights: Floats) -> float:
+    """h = 1.15 * 1.06 s_w n_eff^(-1/5) for claims that ascend and weights that sum to one."""
+    return float(WIDEN * SILVERMAN * weighted_spread(claims, weights))

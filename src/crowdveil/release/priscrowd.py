@@ -106,5 +106,5 @@ def release(
         method=method,
         parameters=parameters.public(),
         promise=parameters.test.promise(ratio),
-        private=rng.private,
+        seeded=not rng.private,
     )

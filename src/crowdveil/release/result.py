@@ -58,7 +58,7 @@ class Release:
     """Synthetic claims by object (ascending values, belonging to nobody), and the promise they carry.
 
     Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` are for the steward, not for
-    publication. `private` is false when the draws can be repeated from a seed.
+    publication. `seeded` is true when the draws can be repeated from a seed, so that nothing is private.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -68,7 +68,7 @@ class Release:
     method: str
     parameters: Mapping[str, Any]  # public: what was asked for
     promise: Promise
-    private: bool
+    seeded: bool
 
     def __len__(self) -> int:
         return int(self.values.size)

@@ -1,0 +1,68 @@
+"""How commands speak: results on standard output, progress and errors on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from crowdveil.engines import LocalEngine
+from crowdveil.randomness import Randomness, secure, seeded
+
+
+@contextmanager
+def working(threads: int | None) -> Iterator[LocalEngine]:
+    """An engine whose progress shows as a bar on a terminal, and not at all in a pipe."""
+    if not sys.stderr.isatty():
+        yield LocalEngine(threads)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from crowdveil.compiled import is_cached
+
+    console = Console(stderr=True)
+    if not is_cached():
+        console.print("Compiling the loops for this machine, once: about 20 seconds.")
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        task = bars.add_task("starting", total=1.0)
+
+        def show(stage: str, share: float) -> None:
+            bars.update(task, description=stage, completed=share)
+
+        yield LocalEngine(threads, progress=show)
+
+
+def randomness(seed: int | None) -> Randomness:
+    """Secure randomness, or a seeded one that is not private."""
+    return secure() if seed is None else seeded(seed)
+
+
+def say(text: str) -> None:
+    """A line of a result."""
+    sys.stdout.write(text + "\n")
+
+
+def say_json(value: Any) -> None:
+    """The whole result as one strict JSON object."""
+    from crowdveil.report.certificate import to_json
+
+    sys.stdout.write(to_json(value))
+
+
+def say_table(header: list[str], rows: list[list[str]]) -> None:
+    """A table: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, ["-" * width for width in widths], *rows]:
+        cells = [
+            row[0].ljust(widths[0]),
+            *[cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)],
+        ]
+        say("  ".join(cells).rstrip())
+
+
+def warn(text: str) -> None:
+    """Something the user should know, beside the result."""
+    sys.stderr.write(f"crowdveil: {text}\n")

@@ -1,0 +1,41 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from crowdveil.release.result import Range
+
+ObjectColumn = Annotated[str | None, typer.Option("--object", help="Column of objects.", metavar="COLUMN")]
+UserColumn = Annotated[str | None, typer.Option("--user", help="Column of users.", metavar="COLUMN")]
+ValueColumn = Annotated[str | None, typer.Option("--value", help="Column of values.", metavar="COLUMN")]
+Seed = Annotated[
+    int | None, typer.Option(help="Repeatable draws. The result is marked NOT PRIVATE.", show_default=False)
+]
+Threads = Annotated[int | None, typer.Option(help="Threads to use (default: all cores).")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Where to write.", metavar="PATH")]
+
+
+def parse_range(text: str | None) -> Range | None:
+    """LOW:HIGH as a Range."""
+    from crowdveil.release.result import Range
+
+    if text is None:
+        return None
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return Range(float(low), float(high))
+    except ParameterError:
+        raise
+    except ValueError:
+        raise ParameterError(f"--range takes LOW:HIGH, like 0:10, not {text!r}") from None

@@ -1,0 +1,81 @@
+"""The real datasets of the experiments, read in place from a folder that the user names.
+
+`{name}_claims.parquet` has columns object, user, value; `{name}_truths.parquet` has object, value.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.claims import Claims
+from crowdveil.errors import InputError
+from crowdveil.files import read_claims, read_truths
+from crowdveil.release.result import Range
+
+FOLDER_VARIABLE = "CROWDVEIL_DATA"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset and what is publicly known about it."""
+
+    name: str
+    title: str
+    stands_for: str  # the dataset in the paper
+    range: Range
+    unit: float  # the smallest difference that matters, absolute ...
+    relative_unit: float = 0.0  # ... or as a share of the truth
+    logarithmic: bool = False  # errors of centres in log10
+
+    def load(self, folder: Path) -> tuple[Claims, NDArray[np.float64]]:
+        """The claims, and the truth of each object (NaN where it is not known)."""
+        claims = read_claims(str(folder / f"{self.name}_claims.parquet"))
+        truths = read_truths(str(folder / f"{self.name}_truths.parquet"))
+        known = dict(truths.iter_rows())
+        return claims, np.array([known.get(name, np.nan) for name in claims.objects])
+
+    def smallest(self, truth: float) -> float:
+        """The unit around a truth."""
+        return max(self.unit, self.relative_unit * abs(truth))
+
+
+DATASETS = (
+    Dataset(
+        "population",
+        "Population (Wikipedia edits)",
+        "Population",
+        Range(0.0, 1e8),
+        unit=1.0,
+        relative_unit=0.01,
+        logarithmic=True,
+    ),
+    Dataset(
+        "flight_20111208",
+        "Flight times, in place of Stock",
+        "Stock",
+        Range(-1440.0, 2880.0),
+        unit=5.0,
+    ),
+    Dataset(
+        "n_emotion",
+        "Emotion scores, in place of Indoor Floorplan",
+        "Indoor",
+        Range(-100.0, 100.0),
+        unit=5.0,
+    ),
+)
+
+
+def data_folder(given: Path | None) -> Path:
+    """The folder of datasets: named by the user, or by the environment."""
+    named = given or (Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None)
+    if named is None or not named.is_dir():
+        raise InputError(
+            f"this experiment reads real datasets: name their folder with --data or {FOLDER_VARIABLE}"
+        )
+    return named

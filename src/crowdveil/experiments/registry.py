@@ -1,0 +1,16 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crowdveil.experiments import priscrowd, priscrowd_real
+from crowdveil.experiments.result import Outcome, Settings
+
+EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
+    "priscrowd-simulated": priscrowd.simulated,
+    "priscrowd-real": priscrowd_real.real,
+    "priscrowd-cases": priscrowd_real.cases,
+    "priscrowd-count": priscrowd_real.count,
+    "priscrowd-time": priscrowd_real.cost,
+}

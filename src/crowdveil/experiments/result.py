@@ -1,0 +1,36 @@
+"""What an experiment gives: figures for machines, a table for people, and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from crowdveil.engines import LocalEngine
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an experiment may use."""
+
+    seeds: int
+    engine: LocalEngine
+    data: Path | None = None
+    first_seed: int = 1
+
+    def each_seed(self) -> range:
+        """The seeds, in order."""
+        return range(self.first_seed, self.first_seed + self.seeds)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment's result."""
+
+    figures: dict[str, Any]
+    header: list[str]
+    rows: list[list[str]]
+    picture: Figure
+    remark: str = ""

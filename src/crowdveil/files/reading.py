@@ -1,0 +1,153 @@
+"""CSV (also gzipped) and Parquet in. Errors name file, row and column, never a cell."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from crowdveil.claims import Claims
+from crowdveil.errors import InputError
+
+STDIN = "-"
+_PARQUET_MAGIC = b"PAR1"
+_GZIP_MAGIC = b"\x1f\x8b"
+_SEPARATORS = ",;\t|"
+
+# What a column is taken for when no option names it, in this order.
+GUESSES = {
+    "object": ("object", "item", "task", "entity", "question", "subject", "drug", "place"),
+    "user": ("user", "worker", "source", "annotator", "participant", "respondent", "patient", "person"),
+    "value": ("value", "claim", "answer", "rating", "score", "measurement", "severity", "label"),
+}
+
+
+def read_claims(
+    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+) -> Claims:
+    """Claims from a file; "-" is standard input. Columns that are not named are guessed by their names."""
+    file = _TableFile(path)
+    columns = {
+        role: file.find(role, given) for role, given in (("object", object), ("user", user), ("value", value))
+    }
+    return Claims.from_frame(file.read(list(columns.values())), source=file.label, **columns)
+
+
+def read_truths(path: str) -> pl.DataFrame:
+    """Known truths: columns object, value and, if the file has it, spread; one row for each object."""
+    file = _TableFile(path)
+    truths = file.objects_and(["value", "spread"] if "spread" in file.columns else ["value"])
+    if truths["object"].is_duplicated().any():
+        raise InputError(f"{file.label}: some object has several truths")
+    return truths
+
+
+def read_released(path: str) -> pl.DataFrame:
+    """Released claims, columns object and value: a release folder, or its claims file."""
+    folder = Path(path)
+    return _TableFile(str(folder / "claims.parquet") if folder.is_dir() else path).objects_and(["value"])
+
+
+class _TableFile:
+    """A CSV or Parquet file whose columns are known and can be read."""
+
+    def __init__(self, path: str) -> None:
+        self.label = "standard input" if path == STDIN else path
+        self._path = Path(path)
+        self._data, head = self._peek(path)
+        self._is_parquet = head == _PARQUET_MAGIC or path.lower().endswith((".parquet", ".pq"))
+        with self._plain_errors():
+            if head.startswith(_GZIP_MAGIC) and not self._is_parquet:
+                self._data = gzip.decompress(self._data or self._path.read_bytes())
+            self._separator = None if self._is_parquet else self._guess_separator()
+            self.columns = self._names()
+
+    def _peek(self, path: str) -> tuple[bytes | None, bytes]:
+        try:
+            if path == STDIN:
+                data: bytes | None = sys.stdin.buffer.read()
+                head = (data or b"")[:4]
+            else:
+                data = None
+                with self._path.open("rb") as file:
+                    head = file.read(4)
+        except FileNotFoundError:
+            raise InputError(f"{self.label}: no such file") from None
+        except IsADirectoryError:
+            raise InputError(f"{self.label}: is a folder, not a file") from None
+        except OSError as error:
+            raise InputError(f"{self.label}: cannot be read ({error.strerror})") from None
+        if not head:
+            raise InputError(f"{self.label}: the file is empty")
+        return data, head
+
+    @contextlib.contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        """Turn a reader's error into ours: its own words may quote the data."""
+        try:
+            yield
+        except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, ValueError):
+            kind = "Parquet" if self._is_parquet else "CSV"
+            raise InputError(f"{self.label}: this is not a {kind} file that can be read") from None
+
+    def _stream(self) -> Path | BytesIO:
+        return self._path if self._data is None else BytesIO(self._data)
+
+    def _guess_separator(self) -> str:
+        if self._data is None:
+            with self._path.open("rb") as file:
+                header = file.readline()
+        else:
+            header = self._data.split(b"\n", 1)[0]
+        return max(_SEPARATORS, key=header.decode("utf-8-sig").count)
+
+    def _names(self) -> list[str]:
+        if self._separator is None:
+            return list(pl.read_parquet_schema(self._stream()))
+        head = pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
+        return head.columns
+
+    def read(self, columns: list[str]) -> pl.DataFrame:
+        """The named columns; of a CSV file every cell as text, so that names keep their leading zeros and
+        a bad number is found with its row."""
+        with self._plain_errors():
+            if self._separator is None:
+                return pl.read_parquet(self._stream(), columns=columns)
+            return pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, columns=columns)
+
+    def find(self, role: str, given: str | None) -> str:
+        """The column that plays a role. Headers are not listed: a file without one would show its data."""
+        if given is not None:
+            if given not in self.columns:
+                raise InputError(f"{self.label}: there is no column {given!r}")
+            return given
+        by_name = {column.strip().lower(): column for column in self.columns}
+        for guess in GUESSES[role]:
+            if guess in by_name:
+                return by_name[guess]
+        raise InputError(f"{self.label}: which column is the {role}? Name it with --{role}")
+
+    def objects_and(self, numeric: list[str]) -> pl.DataFrame:
+        """The column object as text, and numeric columns checked."""
+        table = self.read([self.find(column, column) for column in ["object", *numeric]])
+        return table.select(
+            table["object"].cast(pl.String).str.normalize("NFC"),
+            *[self._finite(table[column]) for column in numeric],
+        )
+
+    def _finite(self, column: pl.Series) -> pl.Series:
+        numbers = column.cast(pl.Float64, strict=False)
+        bad = (numbers.is_null() | ~numbers.is_finite()).fill_null(value=True)
+        if bad.any():
+            row = int(bad.arg_true()[0]) + 1
+            raise InputError(
+                f"{self.label}: column {column.name!r} is not a finite number in row {row} "
+                "(the header not counted)"
+            )
+        return numbers

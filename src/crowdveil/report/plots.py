@@ -1,0 +1,140 @@
+"""Pictures as SVG that follow the page: ink takes the colour of the text, in light and in dark.
+
+No name from the data is ever drawn: names stand in the page's own text, where they are escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Mid-tones (Okabe and Ito) that stand out on white and on black alike.
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#3d8fd1", "#e08a1e", "#1fa67a", "#d9584f", "#b07cc6", "#56b4e9"
+_INK = "#0a0b0c"  # replaced by the page's text colour
+
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "crowdveil",
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.color": _INK,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "legend.frameon": False,
+}
+_ALONE = "<style>svg{color:#222}@media(prefers-color-scheme:dark){svg{color:#ddd;background:#181a1f}}</style>"
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw inside this to get the house style."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG element to put into a page."""
+    text = StringIO()
+    with styled():
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    drawn = text.getvalue()
+    return drawn[drawn.index("<svg") :].replace(_INK, "currentColor")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """The figure as an SVG file that follows the reader's colour scheme by itself."""
+    drawn = svg(figure)
+    end = drawn.index(">") + 1
+    path.write_text(drawn[:end] + _ALONE + drawn[end:], encoding="utf-8")
+
+
+def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """An empty figure and its axes, in reading order."""
+    with styled():
+        made = Figure(figsize=(width, height), layout="constrained")
+        axes = made.subplots(rows, columns, squeeze=False)
+    return made, list(axes.flat)
+
+
+@styled()
+def draw_density(
+    axes: Axes, points: Floats, curves: Mapping[str, Floats], claims: Floats | None, outliers: Any
+) -> None:
+    """Density curves, with claims below them: circles, and crosses for outliers."""
+    colours = {
+        "true": BLUE,
+        "uniform": GREEN,
+        "global only": PURPLE,
+        "combined": RED,
+        "released": ORANGE,
+    }
+    for name, heights in curves.items():
+        axes.plot(points, heights, color=colours[name], label=name, linewidth=1.6)
+    if claims is not None:
+        top = max(float(heights.max()) for heights in curves.values())
+        level = np.full(claims.size, -0.06 * top)
+        far = np.asarray(outliers, dtype=bool)
+        axes.plot(claims[~far], level[~far], "o", color=SKY, markersize=4, fillstyle="none")
+        axes.plot(claims[far], level[far], "x", color=ORANGE, markersize=5)
+    axes.set_ylabel("density")
+    axes.legend(fontsize=8)
+
+
+@styled()
+def histogram(values: Floats, label: str) -> Figure:
+    """How values are spread."""
+    made, (axes,) = figure(5.2, 2.2)
+    axes.hist(values, bins=min(60, max(10, int(np.sqrt(values.size)))), color=BLUE)
+    axes.set_xlabel(label)
+    axes.set_ylabel("count")
+    return made
+
+
+@styled()
+def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[float]], label: str) -> None:
+    """Bars side by side for each group."""
+    colours = [RED, GREEN, SKY, BLUE, PURPLE, ORANGE]
+    width = 0.8 / len(series)
+    places = np.arange(len(groups))
+    for index, (name, heights) in enumerate(series.items()):
+        axes.bar(
+            places + (index - (len(series) - 1) / 2) * width,
+            heights,
+            width,
+            label=name,
+            color=colours[index % 6],
+        )
+    axes.set_xticks(places, groups)
+    axes.set_ylabel(label)
+    axes.legend(fontsize=8)
+
+
+@styled()
+def draw_marks(axes: Axes, places: Floats, heights: Floats, label: str) -> None:
+    """Marks over bars: another source's figures."""
+    axes.plot(places, heights, "D", color=_INK, markersize=4, label=label)
+    axes.legend(fontsize=8)
+
+
+@styled()
+def draw_line(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:
+    """One line."""
+    axes.plot(x, y, color=RED, linewidth=1.6)
+    axes.set_ylabel(label)
