@@ -17,7 +17,9 @@ centres = 2.0 + 6.0 * rng.stream("centres", purpose="sample").uniforms(DRUGS)
 spreads = 0.4 + 0.8 * rng.stream("spreads", purpose="sample").uniforms(DRUGS)
 noise = rng.stream("noise", purpose="sample").normals(DRUGS * PATIENTS).reshape(DRUGS, PATIENTS)
 anything = 10.0 * rng.stream("anything", purpose="sample").uniforms(DRUGS * PATIENTS).reshape(DRUGS, PATIENTS)
-answered = rng.stream("answered", purpose="sample").uniforms(DRUGS * PATIENTS).reshape(DRUGS, PATIENTS) < SHARE
+answered = (
+    rng.stream("answered", purpose="sample").uniforms(DRUGS * PATIENTS).reshape(DRUGS, PATIENTS) < SHARE
+)
 order = rng.stream("order", purpose="sample").uniforms(PATIENTS).argsort()
 
 careless = order < CARELESS

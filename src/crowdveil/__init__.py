@@ -1,1 +1,85 @@
-"""crowdveil."""
+"""Collect, combine and publish crowdsourced data without giving anybody away.
+
+    from crowdveil import Claims, PrisCrowd, release_priscrowd
+    claims = Claims.from_frame(table, object="drug", user="patient", value="severity")
+    released = release_priscrowd(claims, PrisCrowd(per_object=30))
+    released.to_frame(), released.promise.sentence()
+
+Names are imported when they are first used, so that `import crowdveil` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from crowdveil.version import __version__
+
+if TYPE_CHECKING:
+    from crowdveil.claims import Claims
+    from crowdveil.engines import LocalEngine
+    from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
+    from crowdveil.files import read_claims
+    from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee
+    from crowdveil.randomness import secure, seeded
+    from crowdveil.release.basic import Basic
+    from crowdveil.release.basic import release as release_basic
+    from crowdveil.release.deniability import PrivacyTest
+    from crowdveil.release.priscrowd import PrisCrowd
+    from crowdveil.release.priscrowd import release as release_priscrowd
+    from crowdveil.release.result import Range, Release, Status
+    from crowdveil.report.bundle import write_bundle
+
+_HOMES = {
+    "Basic": "release.basic",
+    "Claims": "claims",
+    "CrowdveilError": "errors",
+    "Deniability": "guarantee",
+    "Guarantee": "guarantee",
+    "InputError": "errors",
+    "LocalEngine": "engines",
+    "NoGuarantee": "guarantee",
+    "OutputError": "errors",
+    "ParameterError": "errors",
+    "PrisCrowd": "release.priscrowd",
+    "PrivacyTest": "release.deniability",
+    "Range": "release.result",
+    "Release": "release.result",
+    "Status": "release.result",
+    "read_claims": "files",
+    "release_basic": "release.basic:release",
+    "release_priscrowd": "release.priscrowd:release",
+    "secure": "randomness",
+    "seeded": "randomness",
+    "write_bundle": "report.bundle",
+}
+
+__all__ = [
+    "Basic",
+    "Claims",
+    "CrowdveilError",
+    "Deniability",
+    "Guarantee",
+    "InputError",
+    "LocalEngine",
+    "NoGuarantee",
+    "OutputError",
+    "ParameterError",
+    "PrisCrowd",
+    "PrivacyTest",
+    "Range",
+    "Release",
+    "Status",
+    "__version__",
+    "read_claims",
+    "release_basic",
+    "release_priscrowd",
+    "secure",
+    "seeded",
+    "write_bundle",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'crowdveil' has no attribute {name!r}")
+    home, _, original = _HOMES[name].partition(":")
+    return getattr(import_module(f"crowdveil.{home}"), original or name)

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 bad input or usage (one line), 1 a bug, 130 on Ctrl-C.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Annotated, Any, NoReturn
@@ -53,7 +54,7 @@ def main() -> NoReturn:
     """The entry point."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="crowdveil")
     except TyperException as error:
         where = getattr(error, "ctx", None)
         command = where.command_path if where else "crowdveil"
@@ -65,6 +66,9 @@ def main() -> NoReturn:
         code = 0
     except KeyboardInterrupt:
         code = 130
+    if code == 130:
+        # Drafts are removed by now; a loop that still runs in a thread is not worth waiting for.
+        os._exit(code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

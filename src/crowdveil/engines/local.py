@@ -21,6 +21,7 @@ Progress = Callable[[str, float], None]
 """Called with the name of a stage and the share of it that is done."""
 
 CLAIMS_PER_BLOCK = 20_000
+PAIRS_IN_A_MOMENT = 1e6
 
 
 def silent(stage: str, share: float) -> None:
@@ -28,7 +29,7 @@ def silent(stage: str, share: float) -> None:
 
 
 class LocalEngine:
-    """Runs blocks on threads of this process; one block or one thread runs in the caller's."""
+    """Runs blocks on threads of this process; work of a moment runs in the caller's own."""
 
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
         if threads is not None and threads < 1:
@@ -38,24 +39,24 @@ class LocalEngine:
 
     def run(self, stage: str, claims: Claims, work: Callable[[int, int], None]) -> None:
         """Call `work(first, last)` for blocks that cover all objects."""
-        blocks = list(claims.blocks(CLAIMS_PER_BLOCK))
         self.progress(stage, 0.0)
-        if self._threads == 1 or len(blocks) == 1:
-            for done, (first, last) in enumerate(blocks, 1):
-                work(first, last)
-                self.progress(stage, done / len(blocks))
+        pairs = float(np.square(claims.counts(), dtype=np.float64).sum())
+        if pairs < PAIRS_IN_A_MOMENT:
+            work(0, len(claims.objects))
+            self.progress(stage, 1.0)
             return
-        with ThreadPoolExecutor(min(self._threads, len(blocks))) as pool:
+        blocks = list(claims.blocks(CLAIMS_PER_BLOCK))
+        # Even one thread is a thread of its own: the caller's stays free to hear Ctrl-C.
+        pool = ThreadPoolExecutor(min(self._threads, len(blocks)))
+        try:
             waiting = {pool.submit(work, first, last) for first, last in blocks}
-            try:
-                while waiting:
-                    ready, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-                    for future in ready:
-                        future.result()
-                    self.progress(stage, 1.0 - len(waiting) / len(blocks))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+            while waiting:
+                ready, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for future in ready:
+                    future.result()
+                self.progress(stage, 1.0 - len(waiting) / len(blocks))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def sum(
         self, stage: str, claims: Claims, size: int, add: Callable[[int, int, NDArray[np.int64]], None]

@@ -119,8 +119,8 @@ def real(settings: Settings) -> Outcome:
         ],
         _real_picture(rows),
         "Centre errors are means over the objects that a method released, in the unit of the claims "
-        "(population: log10); before sampling: of the weighted median of the raw claims. ISE and SISE count an "
-        "unreleased object as an empty density.",
+        "(population: log10); before sampling: of the weighted median of the raw claims. ISE and SISE "
+        "count an unreleased object as an empty density.",
     )
 
 
@@ -180,7 +180,8 @@ def cases(settings: Settings) -> Outcome:
         scored, widths = _references(dataset, claims, truths)
         far = weights.combined * np.repeat(claims.counts(), claims.counts()) < OUTLIER_SHARE
         outliers = np.add.reduceat(far.astype(np.int64), claims.offsets[:-1])
-        wide = np.argsort(-(outliers * 1000 + claims.counts())[scored], kind="stable")[:2]
+        most = np.where(outliers > 0, claims.counts(), 0)[scored]
+        wide = np.argsort(-most, kind="stable")[:2]
         for column, which in enumerate(wide):
             row = _case(axes[2 * place + column], claims, weights, truths, int(scored[which]), widths[which])
             axes[2 * place + column].set_title(f"{dataset.title}, case {column + 1}", fontsize=9)

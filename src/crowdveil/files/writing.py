@@ -57,7 +57,8 @@ def _move_together(drafts: list[Path], places: list[Path], *, force: bool) -> No
     old: list[Path] = []
     try:
         for draft, place in zip(drafts, places, strict=True):
-            if place.exists() and force:
+            check_free([place], force=force)  # once more: something may have come in the meantime
+            if place.exists():
                 aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.old.", dir=place.parent))
                 old.append(aside)
                 place.rename(aside / place.name)

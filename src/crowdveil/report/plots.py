@@ -67,9 +67,12 @@ def save(figure: Figure, path: Path) -> None:
 
 def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """An empty figure and its axes, in reading order."""
+    alone = rows * columns == 1  # fixed margins do, and take a tenth of the time
     with styled():
-        made = Figure(figsize=(width, height), layout="constrained")
+        made = Figure(figsize=(width, height), layout=None if alone else "constrained")
         axes = made.subplots(rows, columns, squeeze=False)
+        if alone:
+            made.subplots_adjust(left=0.14, right=0.98, bottom=0.2, top=0.96)
     return made, list(axes.flat)
 
 
@@ -123,14 +126,14 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[f
         )
     axes.set_xticks(places, groups)
     axes.set_ylabel(label)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 @styled()
 def draw_marks(axes: Axes, places: Floats, heights: Floats, label: str) -> None:
     """Marks over bars: another source's figures."""
     axes.plot(places, heights, "D", color=_INK, markersize=4, label=label)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 @styled()

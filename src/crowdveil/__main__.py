@@ -1,0 +1,5 @@
+"""`python -m crowdveil`."""
+
+from crowdveil.cli.main import main
+
+main()

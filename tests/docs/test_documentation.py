@@ -1,0 +1,68 @@
+"""The documentation is current, its links lead somewhere and its commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Run
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_page_of_commands_is_current() -> None:
+    subprocess.run([sys.executable, ROOT / "docs" / "make_cli.py", "--check"], check=True)
+
+
+def _commands(page: Path) -> list[list[str]]:
+    text = page.read_text().replace("\\\n", " ")
+    lines = re.findall(r"^\$ (?:\.venv/bin/)?crowdveil (.+)$", text, re.MULTILINE)
+    return [shlex.split(line) for line in lines]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md"])
+def test_commands_on_the_page_run(
+    name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if name == "README.md":
+        sample = pl.read_csv(ROOT / "src" / "crowdveil" / "samples" / "side_effects.csv")
+        sample.write_csv("claims.csv")
+    commands = _commands(ROOT / name)
+    assert commands
+    for command in commands:
+        done = run(*command)
+        assert done.code == 0, (command, done.err)
+
+
+def test_the_readmes_python_runs(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    sample = ROOT / "src" / "crowdveil" / "samples" / "side_effects.csv"
+    prelude = f"import polars as pl\ntable = pl.read_csv({str(sample)!r})\n"
+    subprocess.run([sys.executable, "-c", prelude + code], check=True, cwd=tmp_path)
+
+
+def test_figures_in_the_documentation_are_the_ones_that_were_measured() -> None:
+    """The tables of docs/methods/priscrowd.md and of the README hold the figures in docs/figures."""
+    page = (ROOT / "docs" / "methods" / "priscrowd.md").read_text()
+    rows = (
+        pl.read_json(ROOT / "docs" / "figures" / "priscrowd-simulated.json")["rows"].explode().struct.unnest()
+    )
+    for row in rows.filter(pl.col("method") == "PrisCrowd").iter_rows(named=True):
+        assert f"{row['ise']:.3f} / {row['sise']:.3f}" in page
+    real = pl.read_json(ROOT / "docs" / "figures" / "priscrowd-real.json")["rows"].explode().struct.unnest()
+    for row in real.iter_rows(named=True):
+        assert f"{row['centre_error']:.4g}"[:5] in page.replace(",", ""), row

@@ -1,0 +1,91 @@
+"""Outputs appear whole or not at all."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from crowdveil.errors import OutputError
+from crowdveil.files import whole_file, whole_folders, write_table
+
+
+def _tree(folder: Path) -> dict[str, str]:
+    return {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_folders_take_their_places_together(tmp_path: Path) -> None:
+    targets = [(tmp_path / "deep" / "a", 0o755), (tmp_path / "deep" / "b", 0o700)]
+    with whole_folders(targets, force=False) as (a, b):
+        (a / "x").write_text("1")
+        (b / "y").write_text("2")
+        assert stat.S_IMODE(a.stat().st_mode) == 0o700
+        assert not (tmp_path / "deep" / "a").exists()
+    assert _tree(tmp_path / "deep") == {"a/x": "1", "b/y": "2"}
+    assert stat.S_IMODE((tmp_path / "deep" / "b").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "deep" / "a").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError, SystemExit])
+def test_an_interruption_while_writing_changes_nothing(
+    tmp_path: Path, interruption: type[BaseException], force: bool
+) -> None:
+    if force:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "old").write_text("kept")
+    before = _tree(tmp_path)
+    with (
+        pytest.raises(interruption),
+        whole_folders([(tmp_path / "a", 0o755), (tmp_path / "b", 0o700)], force=force) as (a, _),
+    ):
+        (a / "x").write_text("half")
+        raise interruption
+    assert _tree(tmp_path) == before
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_if_one_folder_cannot_take_its_place_neither_does(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "old").write_text("kept")
+    with (
+        pytest.raises(OutputError),
+        whole_folders([(tmp_path / "a", 0o755), (tmp_path / "b", 0o755)], force=True) as (a, b),
+    ):
+        (a / "x").write_text("new")
+        (b / "y").write_text("new")
+        (tmp_path / "b").write_text("something got in the way")
+    assert _tree(tmp_path) == {"a/old": "kept", "b": "something got in the way"}
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_force_replaces_a_folder_whole(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "old").write_text("gone")
+    with whole_folders([(tmp_path / "a", 0o755)], force=True) as (a,):
+        (a / "new").write_text("1")
+    assert _tree(tmp_path) == {"a/new": "1"}
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_link_is_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "a").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError), whole_folders([(tmp_path / "a", 0o755)], force=True):
+        pass
+
+
+def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    with pytest.raises(KeyboardInterrupt), whole_file(path, force=False) as draft:
+        draft.write_text("half")
+        raise KeyboardInterrupt
+    assert _tree(tmp_path) == {}
+    write_table(pl.DataFrame({"a": [1]}), str(path), force=False)
+    assert _tree(tmp_path) == {"t.csv": "a\n1\n"}
+    with pytest.raises(OutputError):
+        write_table(pl.DataFrame({"a": [2]}), str(path), force=False)
+    write_table(pl.DataFrame({"a": [2]}), str(path), force=True)
+    assert _tree(tmp_path) == {"t.csv": "a\n2\n"}

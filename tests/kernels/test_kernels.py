@@ -1,0 +1,302 @@
+"""Every loop against its slow twin, and no loop outside its range of objects."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdveil.kernels import candidates, gaussian, reliability
+from crowdveil.randomness import seeded
+from naive import (
+    Floats,
+    bandwidth,
+    combined_weights,
+    distances,
+    hampel_loss,
+    hampel_quantiles,
+    hampel_weight,
+    kernel_matrix,
+    local_weights,
+    normalised,
+    spread,
+    squared_distances,
+)
+
+modest = settings(deadline=None, derandomize=True, max_examples=60)
+
+# Eighths are exact, so claims that tie or mirror each other on paper do so in the machine.
+claims_of_one = st.tuples(
+    st.lists(st.integers(-40, 40), min_size=1, max_size=24), st.sampled_from([0.0, 1e8])
+).map(lambda drawn: drawn[1] + np.sort(np.array(drawn[0])) / 8)
+
+OFFSETS = np.array([0, 9, 10, 22, 30])
+
+
+def several(seed: int = 0) -> Floats:
+    """Four objects: with spread, of one claim, with an outlier, of equal claims."""
+    rng = np.random.default_rng(seed)
+    parts = [[*rng.normal(5, 1, 9)], [3.0], [*rng.normal(-2, 0.1, 11), 50.0], [7.0] * 8]
+    return np.concatenate([np.sort(np.array(part)) for part in parts])
+
+
+def weights_of(count: int, seed: int = 0) -> Floats:
+    return normalised(np.random.default_rng(seed).random(count) + 0.01)
+
+
+def of(array: Floats, i: int) -> Floats:
+    return array[OFFSETS[i] : OFFSETS[i + 1]]
+
+
+@modest
+@given(x=claims_of_one)
+def test_the_spread_is_the_standard_deviation(x: Floats) -> None:
+    assert gaussian.spread(x) == pytest.approx(spread(x), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("x", [[4.0], [0.1] * 7, [1e300] * 3, [1e8 + 0.1] * 11])
+def test_claims_without_spread_have_exactly_none(x: list[float]) -> None:
+    assert gaussian.spread(np.array(x)) == 0.0
+
+
+def test_the_spread_of_large_numbers_keeps_its_digits() -> None:
+    x = np.sort(np.random.default_rng(1).integers(0, 2**20, 50)) / 2**20
+    assert gaussian.spread(x + 2.0**26) == pytest.approx(gaussian.spread(x), rel=1e-12)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.5, 100.0])
+def test_bandwidths_equal_their_twin(floor: float) -> None:
+    x, out = several(), np.empty(4)
+    gaussian.bandwidths(OFFSETS, x, 1.06, floor, 0, 4, out)
+    np.testing.assert_allclose(out, [bandwidth(of(x, i), 1.06, floor) for i in range(4)], rtol=1e-12)
+    assert out[1] == out[3] == 0.0
+
+
+def test_spreads_equal_their_twin() -> None:
+    x, out = several(), np.empty(4)
+    gaussian.spreads(OFFSETS, x, 0, 4, out)
+    np.testing.assert_allclose(out, [spread(of(x, i)) for i in range(4)], rtol=1e-12)
+
+
+@modest
+@given(x=claims_of_one, h0=st.floats(0.01, 100))
+def test_the_matrix_holds_every_pair(x: Floats, h0: float) -> None:
+    matrix = np.full((x.size + 2, x.size + 2), np.nan)
+    gaussian.fill_matrix(x, h0, matrix)
+    np.testing.assert_allclose(matrix[: x.size, : x.size], kernel_matrix(x, h0), rtol=0, atol=1e-14)
+    assert np.isnan(matrix[x.size :]).all()
+
+
+@modest
+@given(x=claims_of_one, h0=st.floats(0.01, 100))
+def test_sums_of_kernels_are_the_same_with_and_without_a_matrix(x: Floats, h0: float) -> None:
+    w = weights_of(x.size)
+    kept, not_kept = np.empty(x.size), np.empty(x.size)
+    gaussian.matrix_times(kernel_matrix(x, h0), w, kept)
+    gaussian.kernel_times(x, h0, w, not_kept)
+    np.testing.assert_allclose(kept, kernel_matrix(x, h0) @ w, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(not_kept, kept, rtol=0, atol=1e-13)
+
+
+@modest
+@given(x=claims_of_one, h0=st.floats(0.01, 100))
+def test_squared_distances_equal_their_twin(x: Floats, h0: float) -> None:
+    w = weights_of(x.size)
+    d = np.empty(x.size)
+    gaussian.kernel_times(x, h0, w, d)
+    gaussian.squared_distances(w, d)
+    np.testing.assert_allclose(d, squared_distances(x, h0, w), rtol=0, atol=1e-12)
+    assert (d >= 0).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.75, 0.95, 1.0])
+@pytest.mark.parametrize("count", [1, 2, 8, 21, 100])
+def test_percentiles_are_numpys(share: float, count: int) -> None:
+    ascending = np.sort(np.random.default_rng(count).random(count))
+    expected = np.percentile(ascending, 100 * share)
+    assert reliability.percentile(ascending, share) == pytest.approx(expected, rel=1e-14)
+
+
+QUANTILES = [(0.3, 0.5, 0.9), (0.5, 0.5, 0.9), (0.3, 0.5, 0.5), (0.4, 0.4, 0.4), (0.0, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize("quantiles", QUANTILES)
+@pytest.mark.parametrize("y", [0.0, 0.1, 0.3, 0.31, 0.4, 0.5, 0.6, 0.9, 0.91, 1.4])
+def test_hampels_weight_equals_its_twin(y: float, quantiles: tuple[float, float, float]) -> None:
+    assert reliability.hampel(y, *quantiles) == pytest.approx(hampel_weight(y, quantiles), rel=1e-14)
+
+
+@pytest.mark.parametrize("y", np.linspace(0.01, 1.3, 40))
+def test_hampels_weight_is_the_slope_of_the_loss_over_y(y: float) -> None:
+    step, quantiles = 1e-6, QUANTILES[0]
+    slope = (hampel_loss(y + step, quantiles) - hampel_loss(y - step, quantiles)) / (2 * step)
+    assert reliability.hampel(y, *quantiles) == pytest.approx(slope / y, abs=1e-5)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 3.0], [0.0, 0.0, 0.0], [0.0, 2.0], [1e-300, 1e-300], [5.0]])
+def test_weights_are_made_to_sum_to_one(weights: list[float]) -> None:
+    w = np.array(weights)
+    reliability.normalise(w)
+    np.testing.assert_allclose(w, normalised(np.array(weights)), rtol=1e-14)
+    assert w.sum() == pytest.approx(1.0, rel=1e-14)
+
+
+@pytest.mark.parametrize(("first", "last", "most"), [(0, 4, 12), (0, 2, 9), (1, 2, 1), (3, 4, 8)])
+def test_the_longest_object_is_looked_for_in_the_range(first: int, last: int, most: int) -> None:
+    assert reliability.longest(OFFSETS, first, last) == most
+
+
+def losses(first: int, last: int, totals: Any) -> None:
+    x, users = several(), np.arange(30, dtype=np.int32) % 12
+    h0 = np.array([bandwidth(of(x, i), 1.06, 0.0) for i in range(4)])
+    g = np.linspace(0.5, 3, 12)
+    reliability.add_losses(OFFSETS, users, x, h0, g, 2.0**50, first, last, totals)
+
+
+def test_losses_are_the_distances_of_each_users_claims() -> None:
+    x, users, totals = several(), np.arange(30) % 12, np.zeros(12, dtype=np.int64)
+    losses(0, 4, totals)
+    expected, g = np.zeros(12), np.linspace(0.5, 3, 12)
+    for i in (0, 2):  # the others have no bandwidth
+        codes = users[OFFSETS[i] : OFFSETS[i + 1]]
+        h0 = bandwidth(of(x, i), 1.06, 0.0)
+        np.add.at(expected, codes, squared_distances(of(x, i), h0, normalised(g[codes])))
+    np.testing.assert_allclose(totals / 2.0**50, expected, rtol=0, atol=1e-12)
+
+
+def test_losses_of_ranges_add_up_to_the_bit() -> None:
+    whole, parts = np.zeros(12, dtype=np.int64), np.zeros(12, dtype=np.int64)
+    losses(0, 4, whole)
+    for i in (3, 1, 0, 2):
+        losses(i, i + 1, parts)
+    assert parts.tolist() == whole.tolist()
+
+
+def one_local(x: Floats, h0: float, fewest: int = 8) -> Floats:
+    out = np.empty(x.size)
+    bounds = np.array([0, x.size])
+    reliability.local_weights(bounds, x, np.array([h0]), fewest, 1e-6, 200, 0, 1, out)
+    return out
+
+
+@modest
+@given(x=claims_of_one)
+def test_local_weights_equal_their_twin(x: Floats) -> None:
+    h0 = bandwidth(x, 1.06, 0.0)
+    np.testing.assert_allclose(one_local(x, h0), local_weights(x, h0), rtol=0, atol=1e-9)
+
+
+@modest
+@given(x=claims_of_one)
+def test_local_weights_of_mirrored_claims_are_mirrored(x: Floats) -> None:
+    h0 = bandwidth(x, 1.06, 0.0)
+    np.testing.assert_allclose(one_local(-x[::-1], h0)[::-1], one_local(x, h0), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("times", [2, 3, 5])
+def test_no_side_of_symmetric_claims_is_taken_for_outliers(times: int) -> None:
+    x = np.repeat([0.0, 1.0, 2.0, 3.0], times)
+    w = one_local(x, bandwidth(x, 1.06, 0.0))
+    np.testing.assert_allclose(w, w[::-1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [512, 513, 600])
+def test_local_weights_equal_their_twin_around_the_size_of_the_matrix(count: int) -> None:
+    rng = np.random.default_rng(count)
+    x = np.sort(
+        np.where(np.arange(count) < count // 10, rng.uniform(0, 10, count), rng.normal(5, 0.5, count))
+    )
+    h0 = bandwidth(x, 1.06, 0.0)
+    np.testing.assert_allclose(one_local(x, h0), local_weights(x, h0), rtol=0, atol=1e-9)
+
+
+def test_equal_claims_weigh_the_same_without_a_matrix() -> None:
+    x = np.repeat([0.0, 1.0, 2.0, 7.0], [300, 200, 150, 50])
+    w = one_local(x, bandwidth(x, 1.06, 0.0))
+    np.testing.assert_allclose(w, [w[x == claim].mean() for claim in x], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("count", "even"), [(7, True), (8, False)])
+def test_local_weights_need_eight_claims(count: int, even: bool) -> None:
+    x = np.array([*np.linspace(0, 1, count - 1), 30.0])
+    w = one_local(x, bandwidth(x, 1.06, 0.0))
+    assert bool(np.all(w == 1 / count)) is even
+
+
+def test_an_outlier_loses_its_local_weight() -> None:
+    x = np.array([*np.linspace(4, 6, 20), 9.0, 50.0])
+    w = one_local(x, bandwidth(x, 1.06, 0.0))
+    assert w[-1] == 0.0
+    assert w[-1] <= w[-2] < w[:20].min()
+
+
+@modest
+@given(x=claims_of_one, seed=st.integers(0, 1000), floor=st.sampled_from([0.0, 0.25, 10.0]))
+def test_combined_weights_equal_their_twin(x: Floats, seed: int, floor: float) -> None:
+    n = x.size
+    g, local = np.random.default_rng(seed).uniform(0.1, 4, n), weights_of(n, seed)
+    combined, h, codes = np.empty(n), np.empty(1), np.arange(n, dtype=np.int32)
+    bounds = np.array([0, n])
+    reliability.combine(bounds, codes, x, g, local, 1.15 * 1.06, floor, 0.1, 0, 1, combined, h)
+    expected, expected_h = combined_weights(x, local, g, floor)
+    np.testing.assert_allclose(combined, expected, rtol=0, atol=1e-12)
+    assert h[0] == pytest.approx(expected_h, rel=1e-9, abs=0)
+
+
+def test_a_claim_with_all_the_weight_has_no_spread() -> None:
+    assert reliability.weighted_spread(np.array([1.0, 2.0, 4.0]), np.array([0.0, 1.0, 0.0])) == 0.0
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (1, 3), (2, 4), (2, 2)])
+def test_loops_write_inside_their_range_only(first: int, last: int) -> None:
+    x, codes = several(), np.zeros(30, dtype=np.int32)
+    h0 = np.array([bandwidth(of(x, i), 1.06, 0.0) for i in range(4)])
+    by_claim, by_object = np.full((2, 30), np.nan), np.full((3, 4), np.nan)
+    gaussian.bandwidths(OFFSETS, x, 1.06, 0.0, first, last, by_object[0])
+    gaussian.spreads(OFFSETS, x, first, last, by_object[1])
+    reliability.local_weights(OFFSETS, x, h0, 8, 1e-6, 200, first, last, by_claim[0])
+    even = np.full(30, 0.1)
+    reliability.combine(
+        OFFSETS, codes, x, np.ones(1), even, 1.2, 0.0, 0.1, first, last, by_claim[1], by_object[2]
+    )
+    claim_inside = (np.arange(30) >= OFFSETS[first]) & (np.arange(30) < OFFSETS[last])
+    object_inside = (np.arange(4) >= first) & (np.arange(4) < last)
+    assert (np.isfinite(by_claim) == claim_inside).all()
+    assert (np.isfinite(by_object) == object_inside).all()
+
+
+def test_grid_noise_is_the_streams_noise_in_ascending_order() -> None:
+    rng, names = seeded(5), ["a", "b", "c", "d"]
+    grid, out = np.arange(30) * 3, np.empty(30, dtype=np.int64)
+    nonces = rng.nonces(names, purpose="noise")
+    candidates.add_grid_noise(OFFSETS, grid, 7, 2, rng.key_words(), nonces, 0, 4, out)
+    for i, name in enumerate(names):
+        inside = slice(OFFSETS[i], OFFSETS[i + 1])
+        drawn = rng.stream(name, purpose="noise").discrete_laplace(OFFSETS[i + 1] - OFFSETS[i], num=7, den=2)
+        assert out[inside].tolist() == sorted(grid[inside] + drawn)
+
+
+def outlying(seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    return np.sort(np.concatenate([rng.normal(5, 0.5, 24), rng.uniform(0, 10, 6)]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_reweighting_by_psi_over_y_lowers_the_objective_and_by_the_printed_loss_raises_it(seed: int) -> None:
+    x = outlying(seed)
+    h0 = bandwidth(x, 1.06, 0.0)
+    quantiles = hampel_quantiles(x, h0)
+
+    def objective(w: Floats) -> float:
+        return math.fsum(hampel_loss(y, quantiles) for y in distances(x, h0, w))
+
+    as_printed = np.full(x.size, 1 / x.size)
+    start = objective(as_printed)
+    for _ in range(20):
+        losses_now = [hampel_loss(y, quantiles) for y in distances(x, h0, as_printed)]
+        as_printed = normalised(np.array(losses_now))
+    assert objective(one_local(x, h0)) < start < objective(as_printed)
