@@ -264,7 +264,7 @@ def density(points: Floats, x: Floats, w: Floats, h: float) -> Floats:
     return total
 
 
-def fine_grid(x: Floats, h: float, steps_per_bandwidth: int = 50) -> Floats:
+def fine_grid(x: Floats, h: float, steps_per_bandwidth: int = 10) -> Floats:
     """Points close enough for the trapezoid rule to be exact, as wide as normals of sd h reach."""
     low, high = float(x.min()) - 12 * h, float(x.max()) + 12 * h
     return np.linspace(low, high, int((high - low) / h * steps_per_bandwidth) + 1)

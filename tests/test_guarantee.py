@@ -105,7 +105,7 @@ def test_only_differential_privacy_has_an_epsilon_field(promise: Promise) -> Non
 @given(
     k=st.integers(1, 10**6),
     gamma=st.floats(1, 1e6, exclude_min=True),
-    epsilon0=st.floats(1e-6, 1e6),
+    epsilon0=st.floats(1e-6, 1e3),
     require_k=st.booleans(),
 )
 def test_the_privacy_test_never_prints_an_epsilon(
@@ -162,3 +162,11 @@ def test_a_rational_is_what_the_decimal_digits_say_rounded_down(number: float, f
 def test_a_number_without_a_usable_rational_is_refused_by_name(number: Any) -> None:
     with pytest.raises(ParameterError, match="epsilon0 must"):
         rational(number, what="epsilon0")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"), [(1.0, "1"), (0.7, "0.7"), (1.234564, "1.23457"), (1e-6, "1e-06")]
+)
+def test_a_sentence_rounds_up_and_never_down(epsilon: float, shown: str) -> None:
+    sentence = Guarantee(epsilon, epsilon / 2, "claim", "replace-one", "central").sentence()
+    assert f"epsilon = {shown}, delta" in sentence

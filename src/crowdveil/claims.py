@@ -8,7 +8,7 @@ renaming users moves nothing but ties. The order of values is private: whatever 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
 _ROWS_NAMED = 5
+LARGEST_VALUE = 1e150  # squares of larger values overflow
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,14 @@ class Claims:
         for column in (object, user, value):
             if column not in table.columns:
                 raise InputError(f"{source}: there is no column {column!r}")
-        columns = [table[column].to_polars() for column in (object, user, value)]
+        columns = [_series(table[column].to_native(), column, source) for column in (object, user, value)]
         return _build(*columns, names=(object, user, value), source=source)
 
     @classmethod
-    def from_columns(cls, objects: Sequence[Any], users: Sequence[Any], values: Sequence[float]) -> Claims:
+    def from_columns(cls, objects: Any, users: Any, values: Any) -> Claims:
         """Claims from three columns of equal length: lists, NumPy arrays, or Polars or Arrow columns."""
-        columns = [pl.Series(column) for column in (objects, users, values)]
+        given = {"objects": objects, "users": users, "values": values}
+        columns = [_series(column, name, "claims") for name, column in given.items()]
         if len({len(column) for column in columns}) != 1:
             raise InputError("objects, users and values differ in length")
         return _build(*columns, names=("objects", "users", "values"), source="claims")
@@ -82,8 +84,11 @@ class Claims:
         outside = int(np.count_nonzero((self.values < low) | (self.values > high)))
         if not outside:
             return self, 0
-        values = _frozen(np.clip(self.values, low, high))
-        return Claims(self.objects, self.users, self.offsets, self.user_codes, values), outside
+        values = np.clip(self.values, low, high)
+        owners = np.repeat(np.arange(len(self.objects)), self.counts())
+        order = np.lexsort((self.user_codes, values, owners))  # new ties: by users' names again
+        users = _frozen(self.user_codes[order])
+        return Claims(self.objects, self.users, self.offsets, users, _frozen(values[order])), outside
 
     def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
         """Ranges [first, last) of whole objects with about that many claims each."""
@@ -93,6 +98,15 @@ class Claims:
             last = max(first + 1, int(np.searchsorted(self.offsets, aim, side="right")) - 1)
             yield first, last
             first = last
+
+
+def _series(column: Any, name: str, source: str) -> pl.Series:
+    """A column as Polars has it. Its own complaints would quote cells, so they are not passed on."""
+    try:
+        return pl.Series(column)
+    except Exception:  # whatever a foreign column type raises
+        kind = f"{source}: column {name!r} mixes kinds of cells or holds something that cannot be used"
+        raise InputError(kind) from None
 
 
 def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
@@ -146,8 +160,9 @@ def _numbers(values: pl.Series, column: str, source: str) -> pl.Series:
         raise InputError(f"{source}: column {column!r} does not hold numbers")
     _refuse(numbers.is_nan(), source, column, "is NaN")
     _refuse(numbers.is_infinite(), source, column, "is infinite")
+    _refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
     # One zero: -0.0 and 0.0 compare equal but sort and print apart.
-    return numbers + 0.0
+    return pl.Series(numbers.to_numpy() + 0.0)
 
 
 def _coded(names: pl.Series, column: str, source: str) -> tuple[pl.Series, pl.Series]:

@@ -7,6 +7,7 @@ prints as an epsilon.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from math import isfinite
 from typing import Any, Literal
@@ -46,7 +47,7 @@ class Guarantee:
 
     def sentence(self) -> str:
         """The promise in words."""
-        strength = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
+        strength = f"epsilon = {_up(self.epsilon)}" + (f", delta = {_up(self.delta)}" if self.delta else "")
         neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
         return (
             f"Differential privacy for each {self.unit} with {strength}: that is by how much the release "
@@ -97,6 +98,11 @@ class NoGuarantee:
 
 
 Promise = Guarantee | Deniability | NoGuarantee
+
+
+def _up(number: float) -> str:
+    """A number in six digits, rounded up: a promise may look weaker than it is, never stronger."""
+    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(number))):g}"
 
 
 def rational(number: float, *, what: str, limit: int = 10**6) -> Fraction:

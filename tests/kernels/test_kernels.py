@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from naive import (
     Floats,
     bandwidth,
     combined_weights,
-    distances,
     hampel_loss,
+    hampel_objective,
     hampel_quantiles,
     hampel_weight,
     kernel_matrix,
     local_weights,
     normalised,
+    reweighted,
     spread,
     squared_distances,
 )
@@ -272,8 +272,7 @@ def test_loops_write_inside_their_range_only(first: int, last: int) -> None:
 def test_grid_noise_is_the_streams_noise_in_ascending_order() -> None:
     rng, names = seeded(5), ["a", "b", "c", "d"]
     grid, out = np.arange(30) * 3, np.empty(30, dtype=np.int64)
-    nonces = rng.nonces(names, purpose="noise")
-    candidates.add_grid_noise(OFFSETS, grid, 7, 2, rng.key_words(), nonces, 0, 4, out)
+    candidates.add_grid_noise(OFFSETS, grid, 7, 2, *rng.streams(names, purpose="noise"), 0, 4, out)
     for i, name in enumerate(names):
         inside = slice(OFFSETS[i], OFFSETS[i + 1])
         drawn = rng.stream(name, purpose="noise").discrete_laplace(OFFSETS[i + 1] - OFFSETS[i], num=7, den=2)
@@ -289,14 +288,8 @@ def outlying(seed: int) -> Floats:
 def test_reweighting_by_psi_over_y_lowers_the_objective_and_by_the_printed_loss_raises_it(seed: int) -> None:
     x = outlying(seed)
     h0 = bandwidth(x, 1.06, 0.0)
-    quantiles = hampel_quantiles(x, h0)
-
-    def objective(w: Floats) -> float:
-        return math.fsum(hampel_loss(y, quantiles) for y in distances(x, h0, w))
-
-    as_printed = np.full(x.size, 1 / x.size)
-    start = objective(as_printed)
+    even = as_printed = np.full(x.size, 1 / x.size)
     for _ in range(20):
-        losses_now = [hampel_loss(y, quantiles) for y in distances(x, h0, as_printed)]
-        as_printed = normalised(np.array(losses_now))
-    assert objective(one_local(x, h0)) < start < objective(as_printed)
+        as_printed = reweighted(x, h0, as_printed, hampel_quantiles(x, h0), hampel_loss)
+    start = hampel_objective(x, h0, even)
+    assert hampel_objective(x, h0, one_local(x, h0)) < start < hampel_objective(x, h0, as_printed)

@@ -12,7 +12,7 @@ RFC_KEY = bytes(range(32))
 RFC_NONCE = bytes.fromhex("000000090000004a00000000")
 ZERO_KEY, ZERO_NONCE = bytes(32), bytes(12)
 
-# RFC 8439: section 2.3.2, then appendix A.1, vectors 1, 2, 3, 4 and 5.
+SECTIONS = ["2.3.2", "A.1 1", "A.1 2", "A.1 3", "A.1 4", "A.1 5"]  # of RFC 8439
 VECTORS = [
     (
         RFC_KEY,
@@ -91,13 +91,13 @@ def drawn(state: Words, count: int) -> list[int]:
     return [int(chacha.next32(state)) for _ in range(count)]
 
 
-@pytest.mark.parametrize(("key", "nonce", "counter", "block"), VECTORS)
+@pytest.mark.parametrize(("key", "nonce", "counter", "block"), VECTORS, ids=SECTIONS)
 def test_a_block_is_the_one_printed_in_the_rfc(key: bytes, nonce: bytes, counter: int, block: str) -> None:
     words = drawn(started(key, nonce, counter), 16)
     assert struct.pack("<16I", *words).hex() == block
 
 
-@pytest.mark.parametrize(("key", "nonce", "counter", "block"), VECTORS)
+@pytest.mark.parametrize(("key", "nonce", "counter", "block"), VECTORS, ids=SECTIONS)
 def test_the_twin_follows_the_rfc_too(key: bytes, nonce: bytes, counter: int, block: str) -> None:
     assert struct.pack("<16I", *twin_block(key, counter, nonce)).hex() == block
 

@@ -29,7 +29,8 @@ def stream(name: str) -> Stream:
 def fresh_state(name: str) -> Words:
     rng = seeded(20_190_810)
     state = np.zeros(chacha.STATE_WORDS, dtype=np.uint32)
-    chacha.start(state, rng.key_words(), rng.nonces([name], purpose="test samplers")[0])
+    key, nonces = rng.streams([name], purpose="test samplers")
+    chacha.start(state, key, nonces[0])
     return state
 
 

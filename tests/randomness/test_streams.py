@@ -66,36 +66,37 @@ def test_seeded_randomness_is_not_private() -> None:
 @pytest.mark.parametrize("show", [repr, str, "{!r}".format, lambda rng: repr([rng])])
 def test_the_key_is_never_shown(make: Callable[[], Randomness], show: Callable[[Randomness], str]) -> None:
     rng = make()
-    key = rng.key_words().astype("<u4").tobytes()
+    words, _ = rng.streams(["a"], purpose="test")
+    key = words.astype("<u4").tobytes()
     shown = show(rng)
     assert "key" not in shown
     assert repr(key)[2:-1] not in shown
     assert key.hex() not in shown
-    assert str(int(rng.key_words()[0])) not in shown
+    assert str(int(words[0])) not in shown
 
 
 def test_a_nonce_belongs_to_its_name_whatever_the_order_and_the_others() -> None:
     rng = seeded(5)
     names: list[Name] = ["b", 3, "a", "3"]
-    together = dict(zip(names, rng.nonces(names, purpose="test").tolist(), strict=True))
-    backwards = dict(zip(names[::-1], rng.nonces(names[::-1], purpose="test").tolist(), strict=True))
-    alone = {name: rng.nonces([name], purpose="test")[0].tolist() for name in names}
+    together = dict(zip(names, rng.streams(names, purpose="test")[1].tolist(), strict=True))
+    backwards = dict(zip(names[::-1], rng.streams(names[::-1], purpose="test")[1].tolist(), strict=True))
+    alone = {name: rng.streams([name], purpose="test")[1][0].tolist() for name in names}
     assert together == backwards == alone
 
 
 def test_nonces_of_many_names_are_all_different() -> None:
-    nonces = seeded(5).nonces(range(50_000), purpose="test")
+    nonces = seeded(5).streams(range(50_000), purpose="test")[1]
     assert nonces.shape == (50_000, 3)
     assert len(np.unique(nonces, axis=0)) == 50_000
 
 
 def test_no_names_give_no_nonces() -> None:
-    assert seeded(5).nonces([], purpose="test").shape == (0, 3)
+    assert seeded(5).streams([], purpose="test")[1].shape == (0, 3)
 
 
 def test_every_bit_of_key_and_nonces_is_used() -> None:
-    keys = np.bitwise_or.reduce([seeded(seed).key_words() for seed in range(100)])
-    nonces = np.bitwise_or.reduce(seeded(0).nonces(range(100), purpose="test"))
+    keys = np.bitwise_or.reduce([seeded(seed).streams([], purpose="test")[0] for seed in range(100)])
+    nonces = np.bitwise_or.reduce(seeded(0).streams(range(100), purpose="test")[1])
     assert (keys == 2**32 - 1).all()
     assert (nonces == 2**32 - 1).all()
 
@@ -125,3 +126,20 @@ def test_a_bad_scale_is_refused(num: int, den: int) -> None:
 def test_a_bad_rate_is_refused(num: int, den: int) -> None:
     with pytest.raises(ParameterError, match="rate"):
         seeded(1).stream("a", purpose="test").laplace_at_least(1, 1, num=num, den=den)
+
+
+def test_secure_randomness_never_gives_the_same_key_twice() -> None:
+    rng = secure()
+    first, second = (rng.streams(["a"], purpose="test")[0] for _ in range(2))
+    assert (first != second).any()
+
+
+@pytest.mark.parametrize(("threshold", "num"), [(2**40, 2**39), (-(2**61), 2)])
+def test_a_threshold_that_would_overflow_is_refused(threshold: int, num: int) -> None:
+    with pytest.raises(ParameterError):
+        seeded(1).stream("a", purpose="test").laplace_at_least(10, threshold, num=num, den=1)
+
+
+def test_a_scale_that_is_not_whole_is_refused() -> None:
+    with pytest.raises(ParameterError):
+        seeded(1).stream("a", purpose="test").discrete_laplace(10, num=1.5, den=1)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
-from crowdveil.randomness import seeded
+from crowdveil.randomness import secure, seeded
 from crowdveil.release.basic import Basic, release
 from crowdveil.release.result import Range, Status
 
@@ -78,11 +78,23 @@ def follows(noise: NDArray[np.int64], rate: float) -> bool:
     return expected.min() >= 20 and statistic <= float(chi2.isf(ERROR, len(y) - 1))
 
 
-@pytest.mark.parametrize(("epsilon", "resolution"), [(2.0, 1.0), (1.0, 3.0), (0.7, 2.5), (1 / 3, 11.0)])
-def test_the_noise_has_scale_sensitivity_over_epsilon(epsilon: float, resolution: float) -> None:
-    parameters = Basic(epsilon, TEN, resolution)
-    noise = noise_of(parameters, 200_000, f"law {epsilon} {resolution}")
-    assert follows(noise, epsilon / parameters.steps)
+@pytest.mark.parametrize(
+    ("epsilon", "resolution", "sensitivity"), [(2.0, 1.0, 10), (1.0, 3.0, 4), (0.7, 2.5, 4), (1 / 3, 11.0, 1)]
+)
+def test_the_noise_has_scale_sensitivity_over_epsilon(
+    epsilon: float, resolution: float, sensitivity: int
+) -> None:
+    noise = noise_of(Basic(epsilon, TEN, resolution), 200_000, f"law {epsilon} {resolution}")
+    assert follows(noise, epsilon / sensitivity)
+
+
+@pytest.mark.parametrize(
+    ("claim", "place"), [(-3.0, 0), (0.4, 0), (0.6, 1), (5.0, 5), (9.4, 9), (9.6, 10), (10.0, 10), (99.0, 10)]
+)
+def test_a_claim_counts_as_its_nearest_place_on_the_grid(claim: float, place: int) -> None:
+    parameters = Basic(1.0, TEN, resolution=1.0)
+    here, lowest = (release(one_object(np.array([x])), parameters, rng=seeded(15)) for x in (claim, 0.0))
+    assert here.values[0] - lowest.values[0] == place
 
 
 @pytest.mark.parametrize("factor", [0.95, 1.05])
@@ -131,7 +143,7 @@ def test_released_means_are_those_of_the_claims_but_for_noise_and_rounding() -> 
     assert error <= float(norm.isf(ERROR / 2)) * deviation + parameters.step / 2
 
 
-@pytest.mark.parametrize(("outside", "end"), [(-1e300, 0.0), (-0.1, 0.0), (10.1, 10.0), (1e300, 10.0)])
+@pytest.mark.parametrize(("outside", "end"), [(-1e100, 0.0), (-0.1, 0.0), (10.1, 10.0), (1e100, 10.0)])
 def test_claims_outside_the_range_count_as_its_nearest_end(outside: float, end: float) -> None:
     a, b = (
         release(one_object(np.array([5.0, value])), Basic(1.0, TEN), rng=seeded(8))
@@ -222,3 +234,25 @@ def test_other_objects_do_not_matter() -> None:
         for table in (rows, few)
     )
     assert np.array_equal(np.concatenate([everything.of(7), everything.of(31)]), part.values)
+
+
+def test_two_releases_from_one_source_do_not_share_noise() -> None:
+    rng, parameters = secure(), Basic(1.0, Range(0, 100), 1)
+    names, users = ["a"] * 200, list(range(200))
+    low, high = (
+        release(Claims.from_columns(names, users, [value] * 200), parameters, rng=rng).values
+        for value in (1.0, 50.0)
+    )
+    # Shared noise would make every difference 49.
+    assert len(set((high - low).tolist())) > 50
+
+
+@pytest.mark.parametrize(
+    ("limits", "resolution"),
+    [((-1e308, 1e308), None), ((-8e307, 8e307), 1.0), ((0, 5e-324), None), ((0, 1), 1e-320)],
+)
+def test_grids_beyond_floating_point_are_refused(
+    limits: tuple[float, float], resolution: float | None
+) -> None:
+    with pytest.raises(ParameterError):
+        Basic(1.0, Range(*limits), resolution)

@@ -49,7 +49,7 @@ def released(
     offsets, values, statuses = draw(
         claims, weights, test, per_object, purpose="test", rng=seeded(seed), engine=ONE
     )
-    return np.split(values, offsets[1:-1]), [Status(status) for status in statuses]
+    return np.split(values, offsets[1:-1]), [Status(int(status)) for status in statuses]
 
 
 def bounds(trials: int, chance: float) -> tuple[float, float]:
@@ -76,11 +76,10 @@ def test_plausible_seeds_equal_their_twin(x: list[float], y: float, h: float, ga
         assert found >= 1
 
 
-@pytest.mark.parametrize(("y", "seeds"), [(0.0, 3), (0.99, 3), (1.01, 2), (-1.5, 2), (2.0, 3)])
+@pytest.mark.parametrize(("y", "seeds"), [(0.0, 3), (0.99, 3), (1.01, 2), (-1.5, 2), (2.0, 2), (4.5, 3)])
 def test_plausible_seeds_share_a_bin_of_the_squared_distance(y: float, seeds: int) -> None:
-    x, s = np.array([0.0, 0.0, 0.5, 9.0]), 0
     # With 2 h^2 log gamma = 1 a claim at distance d is in bin floor(d^2).
-    assert candidates.plausible_seeds(x, s, y, 1.0) == {True: seeds, False: 2}[y != 2.0]
+    assert candidates.plausible_seeds(np.array([0.0, 0.0, 0.5, 9.0]), 0, y, 1.0) == seeds
 
 
 @modest
@@ -132,7 +131,7 @@ FATES = {
 @pytest.mark.parametrize(("values", "h", "status"), FATES.values(), ids=FATES)
 def test_what_becomes_of_an_object(values: list[float], h: float, status: Status) -> None:
     claims = claims_of([values])
-    test = PrivacyTest(k=5, epsilon0=5.0)
+    test = PrivacyTest(k=5, epsilon0=6.0)
     (found,), statuses = released(claims, even(claims, h), test, 20)
     assert statuses == [status]
     assert found.size == (20 if status is Status.released else 0)
@@ -187,9 +186,9 @@ def test_where_k_is_required_every_released_value_has_k_seeds(
 
 
 def test_where_k_is_not_required_values_with_fewer_seeds_do_pass() -> None:
-    claims = claims_of([[float(100 * s) for s in range(30)]])
+    claims = claims_of([[100.0 * 3**s for s in range(12)]])  # no two are equally far from a third
     (found,), _ = released(claims, even(claims, 0.1), PrivacyTest(k=5, epsilon0=0.1), 30)
-    counts = [max(naive.plausible_seeds(claims.of(0), s, y, 0.1, 4.0) for s in range(30)) for y in found]
+    counts = [max(naive.plausible_seeds(claims.of(0), s, y, 0.1, 4.0) for s in range(12)) for y in found]
     assert set(counts) == {1}
 
 
@@ -200,11 +199,10 @@ def test_candidates_pass_as_often_as_laplace_noise_says(k: int, seeds: int, num:
     x = np.repeat(1e4 * np.arange(12), seeds)
     tries, rng = 20_000, seeded(100 * k + seeds)
     out, passed = np.empty((1, tries)), np.zeros(1, dtype=np.int64)
-    nonces = rng.nonces(["o"], purpose="test")
     share = np.full(x.size, 1 / x.size)
     candidates.draw_through_test(
         *(np.array([0, x.size]), x, share, np.ones(1), k, 4.0, num, den, False, True, tries),
-        *(rng.key_words(), nonces, 0, 1, out, passed),
+        *(*rng.streams(["o"], purpose="test"), 0, 1, out, passed),
     )
     missing = k - seeds
     half = 0.5 * math.exp(-num / den * abs(missing))

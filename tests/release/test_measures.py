@@ -116,7 +116,7 @@ SHAPES: dict[str, tuple[Floats, float]] = {
     "two hills": (np.concatenate([np.linspace(0, 1, 20), np.linspace(6, 7, 10)]), 0.3),
     "spikes": (np.arange(0.0, 40.0, 4.0), 0.1),
     "a plain": (np.linspace(0, 10, 60), 0.5),
-    "a claim far off": (np.array([*np.linspace(4, 6, 29), 1e5]), 0.3),
+    "a claim far off": (np.array([*np.linspace(4, 6, 29), 1e4]), 0.3),
 }
 shapes = pytest.mark.parametrize(("x", "h"), SHAPES.values(), ids=SHAPES)
 
@@ -145,10 +145,9 @@ def test_theorem_1_has_its_four_pieces(x: Floats, h: float, count: int) -> None:
     assert measures.theorem1_bound(x, uneven(x), h, count) == pytest.approx(expected, rel=0.02)
 
 
+@shapes
 @pytest.mark.parametrize("count", [1, 30, 1000])
-@pytest.mark.parametrize("name", [name for name in SHAPES if name != "a claim far off"])
-def test_theorem_1_bounds_the_expected_error(name: str, count: int) -> None:
-    x, h = SHAPES[name]
+def test_theorem_1_bounds_the_expected_error(x: Floats, h: float, count: int) -> None:
     assert naive.expected_error(x, uneven(x), h, count) <= measures.theorem1_bound(x, uneven(x), h, count)
 
 

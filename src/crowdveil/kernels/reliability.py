@@ -20,6 +20,9 @@ from crowdveil.kernels.gaussian import (
 
 Codes = NDArray[np.int32]
 
+# Distances that are equal on paper differ in their last bits; Hampel's weight jumps, so they must not.
+TIE = 2.0**-36
+
 
 @compiled
 def longest(offsets: Ints, first: int, last: int) -> int:
@@ -135,7 +138,7 @@ def local_weights(
                 kernel_times(x, h0[i], w, y)
             squared_distances(w, y)
             for s in range(n):
-                y[s] = math.sqrt(y[s])
+                y[s] = math.floor(math.sqrt(y[s]) / TIE + 0.5) * TIE
             if sweep == 0:
                 ascending = np.sort(y)
                 q1 = percentile(ascending, 0.50)

@@ -1,8 +1,8 @@
-"""The only source of randomness: ChaCha20 streams, one for each (purpose, name), under one secret key.
+"""The only source of randomness: ChaCha20 streams, one for each (purpose, name), under a secret key.
 
-`secure()` takes its key from the operating system. `seeded(n)` derives it from a number, so that a run can
-be repeated, and is therefore **not private**: whoever knows the seed can undo every draw. Results carry
-that mark wherever they go.
+`secure()` takes a *new* key from the operating system for every use, so that no two releases can ever share
+noise. `seeded(n)` derives its key from a number, so that a run can be repeated, and is therefore **not
+private**: whoever knows the seed can undo every draw. Results carry that mark wherever they go.
 
 A stream belongs to a purpose and a name (an object's), never to a position: draws do not depend on
 threads, on the order of rows or on which other objects there are.
@@ -29,37 +29,41 @@ Name = str | int
 
 @dataclass(frozen=True)
 class Randomness:
-    """A secret key and whether it really is one."""
+    """Where keys come from: the operating system, a new one each time, or a seed, always the same."""
 
-    _key: bytes = field(repr=False)
-    private: bool
+    _seed_key: bytes | None = field(repr=False)
 
-    def key_words(self) -> Words:
-        """The key, for a loop that starts streams itself."""
-        return np.frombuffer(self._key, dtype="<u4").astype(np.uint32).reshape(KEY_WORDS)
+    @property
+    def private(self) -> bool:
+        """Whether nobody can repeat the draws."""
+        return self._seed_key is None
 
-    def nonces(self, names: Iterable[Name], *, purpose: str) -> Words:
-        """A row of nonce words for each name: a hash of purpose and name under the key."""
+    def streams(self, names: Iterable[Name], *, purpose: str) -> tuple[Words, Words]:
+        """A key, and a row of nonce words for each name: a hash of purpose and name under the key."""
+        key = os.urandom(4 * KEY_WORDS) if self._seed_key is None else self._seed_key
         person = purpose.encode()
         if len(person) > hashlib.blake2b.PERSON_SIZE:
             raise ParameterError(f"a purpose has at most {hashlib.blake2b.PERSON_SIZE} bytes")
-        size = 4 * NONCE_WORDS
-        keyed = hashlib.blake2b(key=self._key, person=person, digest_size=size)
+        keyed = hashlib.blake2b(key=key, person=person, digest_size=4 * NONCE_WORDS)
         digests = []
         for name in names:
             # "7" and 7 are different names.
-            text = b"i%d" % name if isinstance(name, int) else b"t" + name.encode()
+            text = b"t" + name.encode() if isinstance(name, str) else b"i%d" % name
             hashed = keyed.copy()
             hashed.update(text)
             digests.append(hashed.digest())
-        joined = b"".join(digests)
-        return np.frombuffer(joined, dtype="<u4").astype(np.uint32).reshape(-1, NONCE_WORDS)
+        return _words(key), _words(b"".join(digests)).reshape(-1, NONCE_WORDS)
 
     def stream(self, name: Name, *, purpose: str) -> Stream:
         """The stream of one name, to draw arrays from."""
         state = np.zeros(STATE_WORDS, dtype=np.uint32)
-        chacha.start(state, self.key_words(), self.nonces([name], purpose=purpose)[0])
+        key, nonces = self.streams([name], purpose=purpose)
+        chacha.start(state, key, nonces[0])
         return Stream(state)
+
+
+def _words(data: bytes) -> Words:
+    return np.frombuffer(data, dtype="<u4").astype(np.uint32)
 
 
 class Stream:
@@ -82,24 +86,30 @@ class Stream:
 
     def discrete_laplace(self, count: int, *, num: int, den: int) -> NDArray[np.int64]:
         """Exact discrete Laplace noise of scale num/den."""
-        if not (0 < num < samplers.INTEGER_LIMIT and 0 < den < samplers.INTEGER_LIMIT):
-            raise ParameterError("a discrete Laplace scale num/den needs integers between 1 and 2^40")
+        _check_fraction(num, den)
         out = np.empty(count, dtype=np.int64)
         samplers.fill_discrete_laplace(self._state, num, den, out)
         return out
 
     def laplace_at_least(self, count: int, threshold: int, *, num: int, den: int) -> NDArray[np.bool_]:
         """Exact comparisons "Laplace noise of rate num/den >= threshold"."""
-        if not (0 < num < samplers.INTEGER_LIMIT and 0 < den < samplers.INTEGER_LIMIT):
-            raise ParameterError("a rate num/den needs integers between 1 and 2^40")
+        _check_fraction(num, den)
+        if abs(threshold) * num >= 2**62:
+            raise ParameterError("the threshold is too large for this rate")
         out = np.empty(count, dtype=np.bool_)
         samplers.fill_laplace_at_least(self._state, threshold, num, den, out)
         return out
 
 
+def _check_fraction(num: int, den: int) -> None:
+    for part in (num, den):
+        if not isinstance(part, int) or not 0 < part < samplers.INTEGER_LIMIT:
+            raise ParameterError("a scale or rate num/den needs integers between 1 and 2^40")
+
+
 def secure() -> Randomness:
     """Randomness from the operating system: the default everywhere."""
-    return Randomness(os.urandom(4 * KEY_WORDS), private=True)
+    return Randomness(None)
 
 
 def seeded(seed: int) -> Randomness:
@@ -107,4 +117,4 @@ def seeded(seed: int) -> Randomness:
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"a seed is a whole number of at least 0, not {seed!r}")
     digest = hashlib.blake2b(b"crowdveil seed %d" % seed, digest_size=4 * KEY_WORDS)
-    return Randomness(digest.digest(), private=False)
+    return Randomness(digest.digest())

@@ -35,6 +35,8 @@ class Basic:
 
     def __post_init__(self) -> None:
         check_resolution(self.resolution)
+        if not (self.step > 0 and self.range.length / self.step < INTEGER_LIMIT):
+            raise ParameterError("the resolution is too fine for this range and epsilon: use a coarser one")
         scale = self.steps / rational(self.epsilon, what="epsilon")
         if max(scale.numerator, scale.denominator) >= INTEGER_LIMIT:
             raise ParameterError("the resolution is too fine for this range and epsilon: use a coarser one")
@@ -69,8 +71,7 @@ def release(
     inside, _ = claims.clamped(parameters.range.low, parameters.range.high)
     grid = np.clip(np.rint((inside.values - low) / step), 0, steps).astype(np.int64)
     scale = steps / parameters.realised
-    key = rng.key_words()
-    nonces = rng.nonces(claims.objects, purpose="basic")
+    key, nonces = rng.streams(claims.objects, purpose="basic")
     noisy = np.empty_like(grid)
     engine.run(
         "noisy claims",

@@ -26,7 +26,8 @@ from crowdveil.release.result import Floats, Ints, Status
 from crowdveil.release.weights import Weights
 
 TRIES_PER_CLAIM = 100
-LARGEST_GRID = 10**9
+LARGEST_K = 10**9
+LARGEST_RATE = 1000.0
 
 _WHY_NOT = (
     "draws repeat until enough pass, and weights and bandwidths depend on every claim, so a single claim "
@@ -44,11 +45,13 @@ class PrivacyTest:
     require_k: bool = False
 
     def __post_init__(self) -> None:
-        if self.k < 1:
+        if not isinstance(self.k, int) or self.k < 1:
             raise ParameterError(f"k must be at least 1, not {self.k}")
         if not (isfinite(self.gamma) and self.gamma > 1):
             raise ParameterError(f"gamma must be a number above 1, not {self.gamma:g}")
         rational(self.epsilon0, what="epsilon0")
+        if self.k > LARGEST_K or self.epsilon0 > LARGEST_RATE:
+            raise ParameterError(f"k is at most {LARGEST_K} and epsilon0 at most {LARGEST_RATE:g}")
 
     def promise(self, weights_ratio: str) -> Deniability | NoGuarantee:
         """What this test promises about a release that repeats it."""
@@ -82,8 +85,7 @@ def draw(
     count = len(claims.objects)
     out = np.empty((count, per_object))
     passed = np.zeros(count, dtype=np.int64)
-    key = rng.key_words()
-    nonces = rng.nonces(claims.objects, purpose=purpose)
+    key, nonces = rng.streams(claims.objects, purpose=purpose)
     engine.run(
         "synthetic claims",
         claims,

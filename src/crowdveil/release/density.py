@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,12 +13,25 @@ from crowdveil.release.weights import SILVERMAN, WIDEN
 Floats = NDArray[np.float64]
 
 
+_AT_ONCE = 1_000_000  # pairs of points and claims held in memory
+
+
+def _kernel_sum(
+    points: Floats, claims: Floats, weights: Floats | None, kernel: Callable[[Floats], Floats], width: float
+) -> Floats:
+    """sum_s w_s kernel((point - x_s) / width) at each point; weights None: all equal."""
+    out = np.empty(points.size)
+    step = max(1, _AT_ONCE // claims.size)
+    for first in range(0, points.size, step):
+        heights = kernel((points[first : first + step, None] - claims[None, :]) / width)
+        out[first : first + step] = heights.mean(axis=1) if weights is None else heights @ weights
+    return out
+
+
 def curve(points: Floats, claims: Floats, weights: Floats | None, bandwidth: float) -> Floats:
     """The Gaussian kernel density of weighted claims at `points`; weights None: all equal."""
-    z = (points[:, None] - claims[None, :]) / bandwidth
-    kernels = np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * bandwidth)
-    heights: Floats = kernels.mean(axis=1) if weights is None else kernels @ weights
-    return heights
+    peak = 1.0 / (np.sqrt(2 * np.pi) * bandwidth)
+    return _kernel_sum(points, claims, weights, lambda z: peak * np.exp(-0.5 * z * z), bandwidth)
 
 
 def support(claims: Floats, bandwidth: float) -> tuple[float, float]:
@@ -25,12 +40,15 @@ def support(claims: Floats, bandwidth: float) -> tuple[float, float]:
 
 
 def steepest_slope(claims: Floats, weights: Floats, bandwidth: float) -> float:
-    """sup |f'|, on a grid fine enough to be exact to about 1 %."""
+    """sup |f'| to about 1 %: looked for within four bandwidths of every claim."""
     low, high = support(claims, bandwidth)
-    count = int(min(20_000, max(400, 20 * (high - low) / bandwidth)))
-    points = np.linspace(low, high, count)
-    z = (points[:, None] - claims[None, :]) / bandwidth
-    slopes = (-z * np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * bandwidth**2)) @ weights
+    around = np.linspace(-4.0, 4.0, 161)
+    if (high - low) / bandwidth * 20 < around.size * claims.size:
+        points = np.linspace(low, high, int((high - low) / bandwidth * 20) + 1)
+    else:
+        points = (np.unique(claims)[:, None] + bandwidth * around[None, :]).ravel()
+    peak = 1.0 / (np.sqrt(2 * np.pi) * bandwidth**2)
+    slopes = _kernel_sum(points, claims, weights, lambda z: -peak * z * np.exp(-0.5 * z * z), bandwidth)
     return float(np.abs(slopes).max())
 
 

@@ -38,6 +38,8 @@ class Range:
     def __post_init__(self) -> None:
         if not (isfinite(self.low) and isfinite(self.high)):
             raise ParameterError("a range needs two finite numbers, LOW:HIGH")
+        if not isfinite(self.high - self.low):
+            raise ParameterError("the range is too wide")
         if self.low >= self.high:
             raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: LOW must be below HIGH")
 

@@ -33,6 +33,7 @@ WIDEN = 1.15
 FEWEST_FOR_LOCAL = 8
 LEAST_SHARE = 0.1
 LEAST_LOSS_SHARE = 1e-12
+LOSS_TIE = 1e-9
 LARGEST_DISTANCE = 4.0  # |phi(x) - f|^2 <= (1 + 1)^2
 TOLERANCE = 1e-6
 GLOBAL_CAP = 50
@@ -177,5 +178,8 @@ def _from_losses(losses: Floats, normaliser: str) -> Floats:
     whole = losses.sum() if normaliser == "sum" else losses.max()
     if whole == 0.0:
         return np.ones_like(losses)
-    g: Floats = -np.log(np.maximum(losses / whole, LEAST_LOSS_SHARE))
+    share = losses / whole
+    # Losses that are equal on paper may differ in the last bit, and nobody is worse than the worst.
+    share[share > 1.0 - LOSS_TIE] = 1.0
+    g: Floats = -np.log(np.maximum(share, LEAST_LOSS_SHARE))
     return g
