@@ -7,7 +7,16 @@ from pathlib import Path
 
 from crowdveil.cli.main import app
 
-COMMANDS = ["demo", "release", "evaluate", "simulate claims", "reproduce"]
+COMMANDS = [
+    "demo",
+    "release",
+    "evaluate",
+    "explain",
+    "ledger",
+    "audit",
+    "simulate claims",
+    "reproduce",
+]
 PAGE = Path(__file__).with_name("cli.md")
 
 

@@ -35,8 +35,13 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `crowdveil ...` in this process."""
+def run(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Run:
+    """Run `crowdveil ...` in this process, with a ledger of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
     def go(*arguments: object) -> Ran:
         monkeypatch.setattr("sys.argv", ["crowdveil", *map(str, arguments)])

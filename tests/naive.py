@@ -201,7 +201,7 @@ def estimate_weights(
 
 def plausible_seeds(x: Floats, s: int, y: float, h: float, gamma: float) -> int:
     """How many claims share the bin of claim s at y."""
-    bins = np.floor((y - x) ** 2 * (1.0 / (2.0 * h * h * math.log(gamma))))
+    bins = np.floor(((y - x) / h) ** 2 * (1.0 / (2.0 * math.log(gamma))))
     return int(np.count_nonzero(bins == bins[s]))
 
 
@@ -217,7 +217,8 @@ def draw_object(
     for _ in range(100 * per_object):
         place = stream.uniforms(1)[0] * cumulative[-1]
         s = min(int(np.count_nonzero(cumulative <= place)), x.size - 1)
-        y = float(x[s] + h * stream.normals(1)[0])
+        step = 2.0 ** (math.floor(math.log2(h)) - 10)
+        y = float(round((x[s] + h * stream.normals(1)[0]) / step) * step)
         if tested:
             seeds = plausible_seeds(x, s, y, h, test.gamma)
             if test.require_k and seeds < test.k:

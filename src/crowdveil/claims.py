@@ -15,19 +15,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 _ROWS_NAMED = 5
 LARGEST_VALUE = 1e150  # squares of larger values overflow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Claims:
     """Numeric claims by object: object i's claims are `values[offsets[i]:offsets[i + 1]]`.
 
@@ -85,10 +81,38 @@ class Claims:
         if not outside:
             return self, 0
         values = np.clip(self.values, low, high)
-        owners = np.repeat(np.arange(len(self.objects)), self.counts())
-        order = np.lexsort((self.user_codes, values, owners))  # new ties: by users' names again
+        order = np.lexsort((self.user_codes, values, self._owners()))  # new ties: by users' names again
         users = _frozen(self.user_codes[order])
         return Claims(self.objects, self.users, self.offsets, users, _frozen(values[order])), outside
+
+    def capped(self, most: int) -> Claims:
+        """At most that many claims of each user, chosen by a hash of names, never by values.
+
+        Objects that lose all their claims are left out.
+        """
+        keys = (
+            self.objects.hash(seed=1).to_numpy()[self._owners()]
+            ^ self.users.hash(seed=2).to_numpy()[self.user_codes]
+        )
+        order = np.lexsort((keys, self.user_codes))
+        users = self.user_codes[order]
+        begins = np.flatnonzero(np.concatenate([[True], users[1:] != users[:-1]]))
+        rank = np.arange(users.size) - np.repeat(begins, np.diff(np.append(begins, users.size)))
+        kept = np.zeros(len(self), dtype=np.bool_)
+        kept[order[rank < most]] = True
+        counts = np.bincount(self._owners()[kept], minlength=len(self.objects))
+        left = np.flatnonzero(counts)
+        return Claims(
+            self.objects.gather(left),
+            self.users,
+            _frozen(np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64)),
+            _frozen(self.user_codes[kept]),
+            _frozen(self.values[kept]),
+        )
+
+    def _owners(self) -> Ints:
+        """The object of each claim."""
+        return np.repeat(np.arange(len(self.objects)), self.counts())
 
     def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
         """Ranges [first, last) of whole objects with about that many claims each."""

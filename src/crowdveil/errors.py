@@ -3,6 +3,7 @@
     CrowdveilError
     ├── InputError        the data cannot be used; names file, row and column, never a cell
     ├── ParameterError    an option or argument is out of bounds; shows its value
+    │   └── BudgetExceeded    a charge would exceed a dataset's budget (crowdveil.ledger)
     └── OutputError       a result cannot be written where it was asked for
 
 Anything else that escapes is a bug in crowdveil.

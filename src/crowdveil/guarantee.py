@@ -50,8 +50,9 @@ class Guarantee:
         strength = f"epsilon = {_up(self.epsilon)}" + (f", delta = {_up(self.delta)}" if self.delta else "")
         neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
         return (
-            f"Differential privacy for each {self.unit} with {strength}: that is by how much the release "
-            f"can differ {neighbours}. {_TRUST_WORDS[self.trust]}"
+            f"Differential privacy for each {self.unit} with {strength}: no outcome becomes more than "
+            f"e^epsilon times as likely{' (up to delta)' if self.delta else ''} {neighbours}. "
+            f"{_TRUST_WORDS[self.trust]}"
         )
 
     def to_dict(self) -> dict[str, Any]:

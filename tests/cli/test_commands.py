@@ -18,7 +18,19 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["demo"], ["release"], ["evaluate"], ["reproduce"], ["simulate"], ["simulate", "claims"]]
+    "command",
+    [
+        [],
+        ["demo"],
+        ["release"],
+        ["evaluate"],
+        ["explain"],
+        ["ledger"],
+        ["audit"],
+        ["reproduce"],
+        ["simulate"],
+        ["simulate", "claims"],
+    ],
 )
 def test_every_command_has_help_with_an_example(run: Run, command: list[str]) -> None:
     done = run(*command, "--help")

@@ -77,10 +77,82 @@ def test_a_certificate_holds_no_seed_hash_or_raw_count(run: Run, claims_csv: Pat
         "method",
         "parameters",
         "seeded",
+        "synthetic",
         "promise",
         "not_promised",
         "warning",
     }
+
+
+def test_a_seeded_run_promises_nothing(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    arguments = ("--epsilon", 2, "--range", "0:10", "--seed", 1, "-o", tmp_path / "out", "--json")
+    done = run("release", claims_csv, *arguments)
+    assert "NOT PRIVATE" in done.err
+    assert done.json()["promise"]["kind"] == "none"
+    assert "epsilon" not in json.loads((tmp_path / "out" / "certificate.json").read_text())["promise"]
+
+
+def test_an_epsilon_gives_a_certified_release(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    done = run("release", claims_csv, "--epsilon", 2, "--range", "0:10", "-o", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    told = done.json()
+    assert told["method"] == "certified"
+    assert told["promise"]["epsilon"] == 2.0
+    assert told["released_claims"] == 6 * 30
+    assert "synthetic claims" in (tmp_path / "out" / "public.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("smoothed", ("--per-object", 2)), ("attempts", ("--k", 9, "--attempts", 1, "--delta", 0.01))],
+)
+def test_methods_with_a_delta_say_what_they_cost(
+    run: Run, tmp_path: Path, method: str, options: tuple[object, ...]
+) -> None:
+    run("simulate", "claims", "--users", 300, "--objects", 4, "-o", tmp_path / "c.csv")
+    arguments = ("--method", method, "--range", "0:10", "--bandwidth", 0.5, *options)
+    done = run("release", tmp_path / "c.csv", *arguments, "-o", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    promise = done.json()["promise"]
+    assert promise["kind"] == "differential privacy"
+    assert 0 < promise["epsilon"] < 5
+    assert promise["delta"] > 0
+    assert run("explain", tmp_path / "out").code == 0
+
+
+def test_a_release_is_charged_and_refused_past_the_budget(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    arguments = ("--range", "0:10", "--dataset", "mine", "--budget", 3)
+    assert run("release", claims_csv, *arguments, "--epsilon", 2, "-o", tmp_path / "a").code == 0
+    done = run("release", claims_csv, *arguments, "--epsilon", 1.5, "-o", tmp_path / "b")
+    assert done.code == 2
+    assert "budget" in done.err
+    assert not (tmp_path / "b").exists()
+    assert run("release", claims_csv, *arguments, "--epsilon", 1, "-o", tmp_path / "b").code == 0
+    told = run("ledger", "--json").json()
+    assert [entry["status"] for entry in told["entries"]] == ["released", "released"]
+    assert (
+        run("release", claims_csv, "--method", "priscrowd", "--dataset", "mine", "-o", tmp_path / "c").code
+        == 2
+    )
+
+
+def test_noisy_claims_are_not_called_synthetic(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    arguments = ("--method", "basic", "--epsilon", 1, "--range", "0:10", "-o", tmp_path / "out")
+    assert "synthetic" not in run("release", claims_csv, *arguments).out
+    page = (tmp_path / "out" / "public.html").read_text()
+    assert "synthetic" not in page
+    assert "one person's claim with random noise" in page
+
+
+def test_the_input_is_never_replaced_by_the_output(run: Run, claims_csv: Path) -> None:
+    done = run("release", claims_csv, "--method", "uniform", "-o", claims_csv.parent, "--force")
+    assert done.code == 2
+    assert claims_csv.exists()
+
+
+def test_blank_lines_at_the_end_are_no_claims(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    claims_csv.write_text(claims_csv.read_text() + "\n\n\n")
+    assert run("release", claims_csv, "--method", "uniform", "-o", tmp_path / "out").code == 0
 
 
 def test_a_seeded_run_says_not_private_everywhere(run: Run, claims_csv: Path, tmp_path: Path) -> None:
@@ -163,7 +235,8 @@ def test_claims_are_read_in_every_form(
         path.write_text(changed[form])
     same = ("--method", "uniform", "--seed", 2)
     run("release", claims_csv, *same, "-o", tmp_path / "a")
-    done = run("release", "-" if form == "stdin" else path, *same, "-o", tmp_path / "b")
+    source = ("-", "--dataset", "piped") if form == "stdin" else (path,)
+    done = run("release", *source, *same, "-o", tmp_path / "b")
     assert done.code == 0, done.err
     assert (tmp_path / "a" / "claims.csv").read_bytes() == (tmp_path / "b" / "claims.csv").read_bytes()
 
@@ -209,7 +282,9 @@ def test_bad_files_are_refused_in_one_line_without_showing_data(run: Run, tmp_pa
 
 BAD_OPTIONS: dict[str, tuple[list[object], list[str]]] = {
     "nothing chosen": ([], ["--method", "--epsilon"]),
-    "epsilon without a method": (["--epsilon", 1], ["--method"]),
+    "epsilon without a range": (["--epsilon", 1], ["--range"]),
+    "user level without a cap": (["--epsilon", 9, "--range", "0:10", "--unit", "user"], ["cap"]),
+    "too few claims": (["--epsilon", 0.1, "--range", "0:10"], ["too few", "--pooled", "--insist"]),
     "k below 1": (["--method", "priscrowd", "--k", 0], ["k must be at least 1, not 0"]),
     "gamma of 1": (["--method", "priscrowd", "--gamma", 1], ["gamma must be a number above 1, not 1"]),
     "gamma nan": (["--method", "priscrowd", "--gamma", "nan"], ["gamma"]),
@@ -246,6 +321,13 @@ def test_bad_options_are_refused_in_one_line(run: Run, claims_csv: Path, tmp_pat
     assert _names(tmp_path) == {"claims.csv"}
 
 
+@pytest.mark.parametrize("out", [".", "", "-", "/"])
+def test_an_output_without_a_name_is_refused(run: Run, claims_csv: Path, out: str) -> None:
+    done = run("release", claims_csv, "--method", "priscrowd", "-o", out)
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+
+
 def test_a_missing_file_and_a_folder_are_refused(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.csv", tmp_path):
         done = run("release", path, "--method", "priscrowd", "-o", tmp_path / "out")
@@ -256,11 +338,15 @@ def test_a_missing_file_and_a_folder_are_refused(run: Run, tmp_path: Path) -> No
 def test_an_existing_output_is_kept_unless_forced(run: Run, claims_csv: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    (out / "precious.txt").write_text("kept")
+    (out / "claims.csv").write_text("kept")
     done = run("release", claims_csv, "--method", "priscrowd", "-o", out)
     assert done.code == 2
     assert "--force" in done.err
-    assert _names(out) == {"precious.txt"}
+    assert (out / "claims.csv").read_text() == "kept"
+    (out / "precious.txt").write_text("kept")
+    assert run("release", claims_csv, "--method", "priscrowd", "-o", out, "--force").code == 2
+    assert _names(out) == {"claims.csv", "precious.txt"}
+    (out / "precious.txt").unlink()
     assert run("release", claims_csv, "--method", "priscrowd", "-o", out, "--force").code == 0
     assert _names(out) == BUNDLE
     assert _names(tmp_path) == {"claims.csv", "out", "out-private"}

@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 from crowdveil.errors import OutputError
-from crowdveil.files import whole_file, whole_folders, write_table
+from crowdveil.files import Folder, whole_file, whole_folders, write_table
+
+FILES = frozenset({"old", "new", "x", "y"})
 
 
 def _tree(folder: Path) -> dict[str, str]:
@@ -17,7 +19,7 @@ def _tree(folder: Path) -> dict[str, str]:
 
 
 def test_folders_take_their_places_together(tmp_path: Path) -> None:
-    targets = [(tmp_path / "deep" / "a", 0o755), (tmp_path / "deep" / "b", 0o700)]
+    targets = [Folder(tmp_path / "deep" / "a", 0o755, FILES), Folder(tmp_path / "deep" / "b", 0o700, FILES)]
     with whole_folders(targets, force=False) as (a, b):
         (a / "x").write_text("1")
         (b / "y").write_text("2")
@@ -39,7 +41,9 @@ def test_an_interruption_while_writing_changes_nothing(
     before = _tree(tmp_path)
     with (
         pytest.raises(interruption),
-        whole_folders([(tmp_path / "a", 0o755), (tmp_path / "b", 0o700)], force=force) as (a, _),
+        whole_folders(
+            [Folder(tmp_path / "a", 0o755, FILES), Folder(tmp_path / "b", 0o700, FILES)], force=force
+        ) as (a, _),
     ):
         (a / "x").write_text("half")
         raise interruption
@@ -52,7 +56,9 @@ def test_if_one_folder_cannot_take_its_place_neither_does(tmp_path: Path) -> Non
     (tmp_path / "a" / "old").write_text("kept")
     with (
         pytest.raises(OutputError),
-        whole_folders([(tmp_path / "a", 0o755), (tmp_path / "b", 0o755)], force=True) as (a, b),
+        whole_folders(
+            [Folder(tmp_path / "a", 0o755, FILES), Folder(tmp_path / "b", 0o755, FILES)], force=True
+        ) as (a, b),
     ):
         (a / "x").write_text("new")
         (b / "y").write_text("new")
@@ -64,7 +70,7 @@ def test_if_one_folder_cannot_take_its_place_neither_does(tmp_path: Path) -> Non
 def test_force_replaces_a_folder_whole(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "old").write_text("gone")
-    with whole_folders([(tmp_path / "a", 0o755)], force=True) as (a,):
+    with whole_folders([Folder(tmp_path / "a", 0o755, FILES)], force=True) as (a,):
         (a / "new").write_text("1")
     assert _tree(tmp_path) == {"a/new": "1"}
     assert not list(tmp_path.glob(".*"))
@@ -73,7 +79,7 @@ def test_force_replaces_a_folder_whole(tmp_path: Path) -> None:
 def test_a_link_is_never_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "a").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OutputError), whole_folders([(tmp_path / "a", 0o755)], force=True):
+    with pytest.raises(OutputError), whole_folders([Folder(tmp_path / "a", 0o755, FILES)], force=True):
         pass
 
 
@@ -89,3 +95,23 @@ def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
         write_table(pl.DataFrame({"a": [2]}), str(path), force=False)
     write_table(pl.DataFrame({"a": [2]}), str(path), force=True)
     assert _tree(tmp_path) == {"t.csv": "a\n2\n"}
+
+
+def test_force_never_deletes_somebody_elses_files(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "thesis").write_text("precious")
+    with (
+        pytest.raises(OutputError, match="other files"),
+        whole_folders([Folder(tmp_path / "a", 0o755, FILES)], force=True),
+    ):
+        pass
+    assert _tree(tmp_path) == {"a/thesis": "precious"}
+
+
+def test_a_full_disk_is_an_error_of_the_output(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OutputError, match="No space"),
+        whole_folders([Folder(tmp_path / "a", 0o755, FILES)], force=True),
+    ):
+        raise OSError(28, "No space left on device")
+    assert not list(tmp_path.iterdir())

@@ -155,7 +155,7 @@ def test_claims_outside_the_range_count_as_its_nearest_end(outside: float, end: 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1, 1 / 3, 2 / 3, 1.23456789, 1e-6, 1e6])
 def test_the_promise_is_pure_and_holds_the_realised_epsilon(epsilon: float) -> None:
     parameters = Basic(epsilon, TEN, resolution=1.0)
-    promise = release(simulated(), parameters, rng=seeded(9)).promise
+    promise = release(simulated(), parameters, rng=secure()).promise
     assert isinstance(promise, Guarantee)
     assert promise.epsilon == float(parameters.realised)
     assert epsilon - 1e-6 < promise.epsilon <= epsilon

@@ -20,7 +20,8 @@ from crowdveil.guarantee import Deniability, NoGuarantee
 from crowdveil.kernels import candidates
 from crowdveil.randomness import seeded
 from crowdveil.release.deniability import PrivacyTest, draw
-from crowdveil.release.result import Status
+from crowdveil.release.priscrowd import PrisCrowd, estimate, release
+from crowdveil.release.result import Range, Status
 from crowdveil.release.weights import Weights, estimate_weights
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)
@@ -69,9 +70,9 @@ grid = st.integers(-40, 40).map(lambda whole: whole / 8)
 )
 def test_plausible_seeds_equal_their_twin(x: list[float], y: float, h: float, gamma: float) -> None:
     ascending = np.sort(np.array(x))
-    per_bin = 1.0 / (2.0 * h * h * math.log(gamma))
+    per_bin = 1.0 / (2.0 * math.log(gamma))
     for s in range(len(x)):
-        found = candidates.plausible_seeds(ascending, s, y, per_bin)
+        found = candidates.plausible_seeds(ascending, s, y, h, per_bin)
         assert found == naive.plausible_seeds(ascending, s, y, h, gamma)
         assert found >= 1
 
@@ -79,7 +80,7 @@ def test_plausible_seeds_equal_their_twin(x: list[float], y: float, h: float, ga
 @pytest.mark.parametrize(("y", "seeds"), [(0.0, 3), (0.99, 3), (1.01, 2), (-1.5, 2), (2.0, 2), (4.5, 3)])
 def test_plausible_seeds_share_a_bin_of_the_squared_distance(y: float, seeds: int) -> None:
     # With 2 h^2 log gamma = 1 a claim at distance d is in bin floor(d^2).
-    assert candidates.plausible_seeds(np.array([0.0, 0.0, 0.5, 9.0]), 0, y, 1.0) == seeds
+    assert candidates.plausible_seeds(np.array([0.0, 0.0, 0.5, 9.0]), 0, y, 1.0, 1.0) == seeds
 
 
 @modest
@@ -201,7 +202,7 @@ def test_candidates_pass_as_often_as_laplace_noise_says(k: int, seeds: int, num:
     out, passed = np.empty((1, tries)), np.zeros(1, dtype=np.int64)
     share = np.full(x.size, 1 / x.size)
     candidates.draw_through_test(
-        *(np.array([0, x.size]), x, share, np.ones(1), k, 4.0, num, den, False, True, tries),
+        *(np.array([0, x.size]), x, share, np.ones(1), -np.inf, np.inf, k, 4.0, num, den, False, True, tries),
         *(*rng.streams(["o"], purpose="test"), 0, 1, out, passed),
     )
     missing = k - seeds
@@ -284,3 +285,49 @@ def test_the_promise_says_what_the_test_can_keep() -> None:
     assert isinstance(strict, Deniability)
     assert (strict.k, strict.gamma) == (7, 4.0)
     assert "No differential privacy guarantee" in strict.sentence()
+
+
+def test_every_released_value_lies_on_a_grid_that_all_claims_share() -> None:
+    # The last digits of x + h z would tell which claims cannot have been the seed.
+    x = np.sort(np.concatenate([[0.0], np.linspace(0.3, 0.34, 5), np.full(6, 1.0)]))
+    claims = Claims.from_columns(["o"] * 12, list(range(12)), x)
+    h = 0.25
+    weights = Weights(np.ones(12), np.full(12, 1 / 12), np.full(12, 1 / 12), np.array([h]), 0, True)
+    _, values, _ = draw(
+        claims, weights, PrivacyTest(), 2000, purpose="test", rng=seeded(3), engine=LocalEngine(1)
+    )
+    step = candidates.grid_step(h)
+    assert h / 2048 <= step <= h / 1000
+    assert (values / step == np.rint(values / step)).all()
+    assert len(np.unique(values)) > 500
+
+
+def test_candidates_outside_the_range_fail_and_are_not_folded_back() -> None:
+    claims = Claims.from_columns(["o"] * 12, list(range(12)), np.linspace(0.0, 1.0, 12))
+    weights = Weights(np.ones(12), np.full(12, 1 / 12), np.full(12, 1 / 12), np.array([0.5]), 0, True)
+    arguments = (claims, weights, PrivacyTest(k=1), 1000)
+    bounded, free = (
+        draw(*arguments, limits, purpose="test", rng=seeded(3), engine=LocalEngine(1), tested=False)[1]
+        for limits in (Range(0.0, 1.0), None)
+    )
+    assert bounded.size == free.size == 1000
+    assert bounded.min() >= 0
+    assert bounded.max() <= 1
+    # Without the test the draws are the same: what stays inside is what was inside.
+    inside = free[(free >= 0) & (free <= 1)]
+    assert inside.size < 1000
+    assert np.isin(inside, bounded).all()
+
+
+@pytest.mark.parametrize("values", [[1.7e18] * 19 + [1.7e18 + 512], [5.0] * 19 + [5.0 + 9e-16]])
+def test_claims_that_cannot_be_told_apart_count_as_constant(values: list[float]) -> None:
+    claims = Claims.from_columns(["o"] * 20, list(range(20)), values)
+    made = release(claims, PrisCrowd(resolution=1e-12), rng=seeded(1))
+    assert made.statuses.tolist() == [Status.constant]
+    assert len(made) == 0
+
+
+def test_weights_of_other_claims_are_refused() -> None:
+    small, large = (Claims.from_columns(["o"] * n, list(range(n)), np.linspace(0, 1, n)) for n in (10, 20))
+    with pytest.raises(ParameterError, match="other claims"):
+        release(large, PrisCrowd(), weights=estimate(small, PrisCrowd()), rng=seeded(1))

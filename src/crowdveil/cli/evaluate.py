@@ -54,6 +54,8 @@ def _rows(part: str, figures: dict[str, Any]) -> list[list[str]]:
         if isinstance(figure, dict):
             rows += _rows(part, figure)
         else:
+            if isinstance(figure, bool):
+                continue
             shown = f"{figure:,}" if isinstance(figure, int) else f"{figure:.5g}"
             rows.append([f"against {part}: {name.replace('_', ' ')}", shown])
     return rows

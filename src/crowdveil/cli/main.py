@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from crowdveil.cli import evaluate, release, reproduce, simulate
+from crowdveil.cli import audit, evaluate, explain, ledger, release, reproduce, simulate
 from crowdveil.errors import CrowdveilError
 from crowdveil.version import __version__
 
@@ -46,13 +46,18 @@ def _root(
 app.command("demo")(release.demo)
 app.command("release")(release.release)
 app.command("evaluate")(evaluate.evaluate)
+app.command("explain")(explain.explain)
+app.command("ledger")(ledger.ledger)
+app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(simulate.app, name="simulate")
 
 
 def main() -> NoReturn:
     """The entry point."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
     try:
         code = app(standalone_mode=False, prog_name="crowdveil")
     except TyperException as error:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crowdveil.cli.ledger import Budget, Dataset, LedgerFile
 from crowdveil.cli.options import (
     Force,
     Json,
@@ -23,16 +25,39 @@ from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from crowdveil.claims import Claims
+    from crowdveil.guarantee import Promise
+    from crowdveil.release.attempts import Attempts
     from crowdveil.release.basic import Basic
+    from crowdveil.release.certified import Certified
     from crowdveil.release.priscrowd import PrisCrowd
+    from crowdveil.release.smoothed import Smoothed
+
+    Parameters = Attempts | Basic | Certified | PrisCrowd | Smoothed
 
 
 class Method(StrEnum):
     """How claims are released."""
 
+    certified = "certified"
+    smoothed = "smoothed"
+    attempts = "attempts"
     priscrowd = "priscrowd"
     uniform = "uniform"
     basic = "basic"
+
+
+class Unit(StrEnum):
+    """Who is protected."""
+
+    claim = "claim"
+    user = "user"
+
+
+class Adjacency(StrEnum):
+    """What may differ between two worlds that must look alike."""
+
+    replace_one = "replace-one"
+    add_remove = "add-remove"
 
 
 class Loss(StrEnum):
@@ -52,7 +77,10 @@ class Normaliser(StrEnum):
 def release(
     claims: Annotated[str, typer.Argument(help="CSV (also gzipped) or Parquet; - is standard input.")],
     out: Out,
-    method: Annotated[Method | None, typer.Option(help="priscrowd and uniform promise no epsilon.")] = None,
+    method: Annotated[
+        Method | None,
+        typer.Option(help="Default with --epsilon: certified. priscrowd and uniform promise no epsilon."),
+    ] = None,
     object: ObjectColumn = None,
     user: UserColumn = None,
     value: ValueColumn = None,
@@ -62,7 +90,18 @@ def release(
     resolution: Annotated[
         float | None, typer.Option(help="Smallest step that matters (default: range / 1000).")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="basic: privacy parameter for each claim.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Differential privacy: how strong.")] = None,
+    unit: Annotated[Unit | None, typer.Option(help="certified: who is protected [claim].")] = None,
+    cap: Annotated[int | None, typer.Option(help="certified, unit user: claims used of each user.")] = None,
+    adjacency: Annotated[
+        Adjacency | None, typer.Option(help="certified: what neighbours differ in [replace-one].")
+    ] = None,
+    pooled: Annotated[
+        bool | None, typer.Option("--pooled", help="certified: one distribution of all objects together.")
+    ] = None,
+    insist: Annotated[
+        bool, typer.Option("--insist", help="certified: go on where claims and epsilon are too few.")
+    ] = False,
     per_object: Annotated[int | None, typer.Option(help="Claims to release for each object [30].")] = None,
     k: Annotated[int | None, typer.Option("--k", help="Plausible seeds a claim needs [5].")] = None,
     gamma: Annotated[float | None, typer.Option(help="How alike plausible seeds are [4].")] = None,
@@ -70,8 +109,18 @@ def release(
     require_k: Annotated[
         bool | None, typer.Option("--require-k", help="Require k seeds without noise as well.")
     ] = None,
+    bandwidth: Annotated[
+        float | None, typer.Option(help="smoothed, attempts: public width of the kernel.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="smoothed, attempts: delta [1e-6].")] = None,
+    lam: Annotated[float | None, typer.Option(help="smoothed: share of draws from no claim [0.2].")] = None,
+    attempts: Annotated[int | None, typer.Option(help="attempts: tries for each object [5].")] = None,
+    eta: Annotated[float | None, typer.Option(help="attempts: share of tries made to fail [0.1].")] = None,
     loss: Annotated[Loss | None, typer.Option(help="A user's loss over its claims [mean].")] = None,
     normaliser: Annotated[Normaliser | None, typer.Option(help="What losses are divided by [sum].")] = None,
+    ledger: LedgerFile = None,
+    dataset: Dataset = None,
+    budget: Budget = None,
     seed: Seed = None,
     threads: Threads = None,
     force: Force = False,
@@ -83,7 +132,7 @@ def release(
     (steward.html, statuses.csv, weights.csv: for your eyes only), both or neither.
 
     Example: crowdveil release claims.csv --object drug --user patient --value severity --range 0:10
-    --method priscrowd -o out
+    --epsilon 2 -o out
     """
     given = {
         "per_object": per_object,
@@ -94,6 +143,15 @@ def release(
         "loss": loss,
         "normaliser": normaliser,
         "epsilon": epsilon,
+        "unit": unit,
+        "cap": cap,
+        "adjacency": adjacency,
+        "pooled": pooled,
+        "bandwidth": bandwidth,
+        "delta": delta,
+        "lam": lam,
+        "attempts": attempts,
+        "eta": eta,
     }
     parameters = _parameters(
         method, {name: v for name, v in given.items() if v is not None}, range, resolution
@@ -101,14 +159,30 @@ def release(
     from crowdveil.files import read_claims
     from crowdveil.report.bundle import check_bundle
 
-    check_bundle(out, force=force)
+    check_bundle(out, claims, force=force)
     table = read_claims(claims, object=object, user=user, value=value)
-    result = _release(table, parameters, out, seed=seed, threads=threads, force=force)
+    if not insist:
+        _refuse_useless(table, parameters)
+    account = _Account(ledger, dataset, claims, budget)
+    result = _release(table, parameters, out, account, seed=seed, threads=threads, force=force)
     _report(result, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Account:
+    """Where a release is charged."""
+
+    ledger: Path | None
+    dataset: str | None
+    source: str
+    budget: float | None
 
 
 _TESTED = ("per_object", "k", "gamma", "epsilon0", "require_k")
 _TAKES = {
+    Method.certified: ("epsilon", "per_object", "unit", "cap", "adjacency", "pooled"),
+    Method.smoothed: ("bandwidth", "delta", "lam", "per_object"),
+    Method.attempts: ("bandwidth", "delta", "attempts", "eta", "k", "gamma", "epsilon0"),
     Method.priscrowd: (*_TESTED, "loss", "normaliser"),
     Method.uniform: _TESTED,
     Method.basic: ("epsilon",),
@@ -117,26 +191,34 @@ _TAKES = {
 
 def _parameters(
     method: Method | None, given: dict[str, Any], range_text: str | None, resolution: float | None
-) -> PrisCrowd | Basic:
+) -> Parameters:
+    from crowdveil.release.attempts import Attempts
     from crowdveil.release.basic import Basic
+    from crowdveil.release.certified import Certified
     from crowdveil.release.deniability import PrivacyTest
     from crowdveil.release.priscrowd import PrisCrowd
+    from crowdveil.release.smoothed import Smoothed
 
     public_range = parse_range(range_text)
-    if method is None and "epsilon" in given:
-        raise ParameterError("--epsilon needs a --method that keeps it: --method basic --range LOW:HIGH")
-    if method is None:
+    if method is None and "epsilon" not in given:
         raise ParameterError(
-            "choose what is promised: --method basic --epsilon E (differential privacy for each claim), "
+            "choose what is promised: --epsilon E (differential privacy), "
             "or --method priscrowd (no differential privacy guarantee)"
         )
+    method = method or Method.certified
     for name in given:
         if name not in _TAKES[method]:
             raise ParameterError(f"--{name.replace('_', '-')} does not apply to --method {method}")
-    if method is Method.basic:
+    if method in (Method.certified, Method.basic):
         if public_range is None or "epsilon" not in given:
-            raise ParameterError("--method basic needs --epsilon E and --range LOW:HIGH")
-        return Basic(given["epsilon"], public_range, resolution)
+            raise ParameterError(f"--method {method} needs --epsilon E and --range LOW:HIGH")
+        make: Any = Certified if method is Method.certified else Basic
+        return make(range=public_range, resolution=resolution, **given)  # type: ignore[no-any-return]
+    if method in (Method.smoothed, Method.attempts):
+        if public_range is None or "bandwidth" not in given:
+            raise ParameterError(f"--method {method} needs --bandwidth H and --range LOW:HIGH")
+        make = Smoothed if method is Method.smoothed else Attempts
+        return make(range=public_range, resolution=resolution, **given)  # type: ignore[no-any-return]
     test = {name: given[name] for name in ("k", "gamma", "epsilon0", "require_k") if name in given}
     rest = {name: given[name] for name in ("per_object", "loss", "normaliser") if name in given}
     weighting: Any = "reliability" if method is Method.priscrowd else "uniform"
@@ -145,38 +227,79 @@ def _parameters(
     )
 
 
+def _refuse_useless(claims: Claims, parameters: Parameters) -> None:
+    """Say before anything is spent that nothing useful would come of it."""
+    from crowdveil.release.certified import USEFUL, Certified, usefulness
+
+    if isinstance(parameters, Certified) and usefulness(claims, parameters) < USEFUL:
+        pooled = "" if parameters.pooled else "--pooled releases one distribution of all objects, "
+        raise ParameterError(
+            "too few claims for this epsilon: the release would be little but noise "
+            f"({pooled}a larger --epsilon helps, --insist goes on regardless)"
+        )
+
+
+def _cost(parameters: Parameters, claims: Claims) -> Promise:
+    """What a release would promise, before anything is drawn."""
+    from crowdveil.release.attempts import Attempts
+    from crowdveil.release.smoothed import Smoothed
+
+    if isinstance(parameters, (Attempts, Smoothed)):
+        return parameters.cost(claims.counts())
+    return parameters.cost()
+
+
 def _release(
     claims: Claims,
-    parameters: PrisCrowd | Basic,
+    parameters: Parameters,
     out: Path,
+    account: _Account,
     *,
     seed: int | None,
     threads: int | None,
     force: bool,
 ) -> dict[str, Any]:
-    """Release, write the bundle, and say what was done."""
+    """Charge, release, write the bundle, and say what was done."""
     from crowdveil.cli.console import randomness, working
-    from crowdveil.release import basic, priscrowd
-    from crowdveil.report.bundle import private_folder, write_bundle
+    from crowdveil.ledger import Ledger, dataset_key, default_path
+    from crowdveil.release import attempts, basic, certified, priscrowd, smoothed
+    from crowdveil.report.bundle import private_path, write_bundle
 
     rng = randomness(seed)
     outside = 0
     if parameters.range is not None:
         claims, outside = claims.clamped(parameters.range.low, parameters.range.high)
+    weights = None
+    book = Ledger(account.ledger or default_path())
     with working(threads) as engine:
-        if isinstance(parameters, basic.Basic):
-            weights = None
+        key = dataset_key(account.dataset, account.source)
+        charge = book.charge(
+            key,
+            _cost(parameters, claims),
+            method=parameters.method,
+            seeded=seed is not None,
+            budget=account.budget,
+        )
+        if isinstance(parameters, certified.Certified):
+            made = certified.release(claims, parameters, rng=rng, engine=engine)
+        elif isinstance(parameters, basic.Basic):
             made = basic.release(claims, parameters, rng=rng, engine=engine)
+        elif isinstance(parameters, smoothed.Smoothed):
+            made = smoothed.release(claims, parameters, rng=rng, engine=engine)
+        elif isinstance(parameters, attempts.Attempts):
+            made = attempts.release(claims, parameters, rng=rng, engine=engine)
         else:
             weights = priscrowd.estimate(claims, parameters, engine=engine)
             made = priscrowd.release(claims, parameters, weights=weights, rng=rng, engine=engine)
         engine.progress("writing", 0.0)
         write_bundle(out, made, claims, weights, force=force)
+        book.completed(charge)
     return {
         "out": str(out),
-        "private_out": str(private_folder(out)),
+        "private_out": str(private_path(out)),
         "method": made.method,
         "seeded": made.seeded,
+        "synthetic": made.synthetic,
         "promise": made.promise.to_dict(),
         "objects": len(claims.objects),
         "released_claims": len(made),
@@ -188,19 +311,21 @@ def _release(
 def _report(result: dict[str, Any], *, as_json: bool) -> None:
     from crowdveil.cli.console import say, say_json, say_table, warn
 
+    if result["seeded"]:
+        warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
     if as_json:
         say_json(result)
         return
+    kind = "synthetic" if result["synthetic"] else "noisy"
     claims, objects = result["released_claims"], result["objects"]
-    say(f"{claims:,} synthetic claims about {objects:,} objects ({result['method']})\n")
+    say(f"{claims:,} {kind} claims, from claims about {objects:,} objects ({result['method']})\n")
     say_table(["status", "objects"], [[name, f"{count:,}"] for name, count in result["statuses"].items()])
     say(f"\n{result['promise']['sentence']}")
     if result["clamped_claims"]:
         say(f"Claims outside the range, pulled into it: {result['clamped_claims']:,}")
-    say(f"\nto publish   {result['out']}/public.html, claims.csv, claims.parquet, certificate.json")
-    say(f"for you only {result['private_out']}/steward.html")
-    if result["seeded"]:
-        warn("drawn with --seed: this release is NOT PRIVATE")
+    files = "public.html, claims.csv, claims.parquet, certificate.json"
+    say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
+    say(f"for you only {result['private_out']}/: steward.html")
 
 
 def demo(
@@ -216,15 +341,17 @@ def demo(
 
     from crowdveil.cli.console import say
     from crowdveil.files import read_claims
-    from crowdveil.release.priscrowd import PrisCrowd
+    from crowdveil.release.certified import Certified
     from crowdveil.release.result import Range
     from crowdveil.report.bundle import check_bundle
 
-    check_bundle(out, force=force)
     with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample:
+        check_bundle(out, str(sample), force=force)
         claims = read_claims(str(sample), object="drug", user="patient", value="severity")
     if not as_json:
         say("crowdveil release side_effects.csv --object drug --user patient --value severity \\")
-        say(f"    --range 0:10 --method priscrowd -o {out}\n")
-    result = _release(claims, PrisCrowd(range=Range(0, 10)), out, seed=None, threads=None, force=force)
+        say(f"    --range 0:10 --epsilon 2 -o {out}\n")
+    account = _Account(None, "crowdveil demo", "sample", None)
+    parameters = Certified(2.0, Range(0, 10))
+    result = _release(claims, parameters, out, account, seed=None, threads=None, force=force)
     _report(result, as_json=as_json)

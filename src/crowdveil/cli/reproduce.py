@@ -32,20 +32,23 @@ def reproduce(
     from crowdveil.cli.console import say, say_json, say_table, working
     from crowdveil.experiments.registry import EXPERIMENTS
     from crowdveil.experiments.result import Settings
-    from crowdveil.files import whole_file
+    from crowdveil.files import check_new, whole_file
     from crowdveil.report.certificate import to_json
     from crowdveil.report.plots import save
 
     if name is None:
-        say_table(
-            ["experiment", "what"],
-            [[key, (run.__doc__ or "").splitlines()[0]] for key, run in EXPERIMENTS.items()],
-        )
+        known = {key: (run.__doc__ or "").splitlines()[0] for key, run in EXPERIMENTS.items()}
+        if as_json:
+            say_json({"experiments": known})
+        else:
+            say_table(["experiment", "what"], [[key, what] for key, what in known.items()])
         return
     if name not in EXPERIMENTS:
         raise ParameterError(f"there is no experiment {name!r}; crowdveil reproduce lists them")
     if seeds < 1:
         raise ParameterError(f"seeds must be at least 1, not {seeds}")
+    for ending in ("json", "svg") if out is not None else ():
+        check_new(Path(str(out)) / f"{name}.{ending}", force=force)
     with working(threads) as engine:
         outcome = EXPERIMENTS[name](Settings(seeds, engine, data, first_seed))
     if out is not None:

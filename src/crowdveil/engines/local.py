@@ -21,11 +21,18 @@ Progress = Callable[[str, float], None]
 """Called with the name of a stage and the share of it that is done."""
 
 CLAIMS_PER_BLOCK = 20_000
-PAIRS_IN_A_MOMENT = 1e6
+OPERATIONS_IN_A_MOMENT = 1e6
 
 
 def silent(stage: str, share: float) -> None:
     """Progress that nobody watches."""
+
+
+def _cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class LocalEngine:
@@ -34,18 +41,42 @@ class LocalEngine:
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
         if threads is not None and threads < 1:
             raise ParameterError(f"threads must be at least 1, not {threads}")
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or _cores()
         self.progress = progress
 
-    def run(self, stage: str, claims: Claims, work: Callable[[int, int], None]) -> None:
-        """Call `work(first, last)` for blocks that cover all objects."""
+    def run(
+        self,
+        stage: str,
+        claims: Claims,
+        work: Callable[[int, int], None],
+        *,
+        operations: float | None = None,
+    ) -> None:
+        """Call `work(first, last)` for blocks that cover all objects.
+
+        `operations` says how much work it is in all, if not one for each pair of an object's claims.
+        """
+        if operations is None:
+            operations = float(np.square(claims.counts(), dtype=np.float64).sum())
+        if operations < OPERATIONS_IN_A_MOMENT:
+            self._here(stage, len(claims.objects), work)
+        else:
+            self._on_threads(stage, list(claims.blocks(CLAIMS_PER_BLOCK)), work)
+
+    def spread(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
+        """Call `work(first, last)` for ranges that cover `count` things of equal cost."""
+        step = max(1, min(256, count // (8 * self._threads)))
+        self._on_threads(stage, [(a, min(a + step, count)) for a in range(0, count, step)], work)
+
+    def _here(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
         self.progress(stage, 0.0)
-        pairs = float(np.square(claims.counts(), dtype=np.float64).sum())
-        if pairs < PAIRS_IN_A_MOMENT:
-            work(0, len(claims.objects))
-            self.progress(stage, 1.0)
-            return
-        blocks = list(claims.blocks(CLAIMS_PER_BLOCK))
+        work(0, count)
+        self.progress(stage, 1.0)
+
+    def _on_threads(
+        self, stage: str, blocks: list[tuple[int, int]], work: Callable[[int, int], None]
+    ) -> None:
+        self.progress(stage, 0.0)
         # Even one thread is a thread of its own: the caller's stays free to hear Ctrl-C.
         pool = ThreadPoolExecutor(min(self._threads, len(blocks)))
         try:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.simulation import SimulatedClaims
@@ -29,8 +29,6 @@ from crowdveil.release.priscrowd import PrisCrowd
 from crowdveil.release.result import Range, Release, Status
 from crowdveil.release.weights import Weights
 from crowdveil.report import plots
-
-Floats = NDArray[np.float64]
 
 METHODS = ("PrisCrowd", "Uniform", "Basic(weak)", "Basic(normal)", "Basic(strong)")
 EPSILONS = {"Basic(weak)": 10.0, "Basic(normal)": 1.0, "Basic(strong)": 0.1}

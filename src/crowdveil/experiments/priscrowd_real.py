@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.experiments.datasets import DATASETS, Dataset, data_folder
 from crowdveil.experiments.priscrowd import METHODS, Methods
@@ -29,8 +30,6 @@ from crowdveil.release.result import Release
 from crowdveil.release.weights import Weights
 from crowdveil.report import plots
 from crowdveil.report.pages import OUTLIER_SHARE, case_curves
-
-Floats = NDArray[np.float64]
 
 # Table 1 of the paper, (ISE, SISE) in the order of METHODS.
 PAPER_REAL = {

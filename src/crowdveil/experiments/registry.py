@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crowdveil.experiments import priscrowd, priscrowd_real
+from crowdveil.experiments import certified, priscrowd, priscrowd_real
 from crowdveil.experiments.result import Outcome, Settings
 
 EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
@@ -13,4 +13,6 @@ EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
     "priscrowd-cases": priscrowd_real.cases,
     "priscrowd-count": priscrowd_real.count,
     "priscrowd-time": priscrowd_real.cost,
+    "certified-simulated": certified.simulated,
+    "certified-real": certified.real,
 }

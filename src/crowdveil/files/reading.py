@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import sys
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
@@ -36,6 +39,8 @@ def read_claims(
     columns = {
         role: file.find(role, given) for role, given in (("object", object), ("user", user), ("value", value))
     }
+    if len(set(columns.values())) < len(columns):
+        raise InputError(f"{file.label}: object, user and value must be three different columns")
     return Claims.from_frame(file.read(list(columns.values())), source=file.label, **columns)
 
 
@@ -45,6 +50,11 @@ def read_truths(path: str) -> pl.DataFrame:
     truths = file.objects_and(["value", "spread"] if "spread" in file.columns else ["value"])
     if truths["object"].is_duplicated().any():
         raise InputError(f"{file.label}: some object has several truths")
+    if "spread" in truths.columns and (truths["spread"] <= 0).any():
+        row = int((truths["spread"] <= 0).arg_true()[0]) + 1
+        raise InputError(
+            f"{file.label}: column 'spread' is not above 0 in row {row} (the header not counted)"
+        )
     return truths
 
 
@@ -52,6 +62,24 @@ def read_released(path: str) -> pl.DataFrame:
     """Released claims, columns object and value: a release folder, or its claims file."""
     folder = Path(path)
     return _TableFile(str(folder / "claims.parquet") if folder.is_dir() else path).objects_and(["value"])
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep quiet what Polars' engine itself writes to standard error when a damaged file makes it panic."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _nfc(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 class _TableFile:
@@ -73,10 +101,13 @@ class _TableFile:
             if path == STDIN:
                 data: bytes | None = sys.stdin.buffer.read()
                 head = (data or b"")[:4]
-            else:
+            elif self._path.is_file():
                 data = None
                 with self._path.open("rb") as file:
                     head = file.read(4)
+            else:  # a pipe can be read only once; a folder says so itself
+                data = self._path.read_bytes()
+                head = data[:4]
         except FileNotFoundError:
             raise InputError(f"{self.label}: no such file") from None
         except IsADirectoryError:
@@ -92,7 +123,7 @@ class _TableFile:
         """Turn a reader's error into ours: its own words may quote the data."""
         try:
             yield
-        except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, ValueError):
+        except (PolarsError, PanicException, OSError, EOFError, zlib.error, ValueError):
             kind = "Parquet" if self._is_parquet else "CSV"
             raise InputError(f"{self.label}: this is not a {kind} file that can be read") from None
 
@@ -109,7 +140,8 @@ class _TableFile:
 
     def _names(self) -> list[str]:
         if self._separator is None:
-            return list(pl.read_parquet_schema(self._stream()))
+            with _silence():
+                return list(pl.read_parquet_schema(self._stream()))
         head = pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
         return head.columns
 
@@ -118,20 +150,31 @@ class _TableFile:
         a bad number is found with its row."""
         with self._plain_errors():
             if self._separator is None:
-                return pl.read_parquet(self._stream(), columns=columns)
-            return pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, columns=columns)
+                with _silence():
+                    return pl.read_parquet(self._stream(), columns=columns)
+            cells = pl.read_csv(
+                self._stream(), separator=self._separator, infer_schema=False, columns=columns
+            )
+        filled = cells.select(pl.any_horizontal(pl.all().fill_null("") != "")).to_series().arg_true()
+        return cells.head(int(filled[-1]) + 1 if len(filled) else 0)  # without blank lines at the end
 
     def find(self, role: str, given: str | None) -> str:
         """The column that plays a role. Headers are not listed: a file without one would show its data."""
         if given is not None:
-            if given not in self.columns:
+            same = [column for column in self.columns if _nfc(column) == _nfc(given)]
+            if not same:
                 raise InputError(f"{self.label}: there is no column {given!r}")
-            return given
-        by_name = {column.strip().lower(): column for column in self.columns}
+            return self._only(same, role)
         for guess in GUESSES[role]:
-            if guess in by_name:
-                return by_name[guess]
+            same = [column for column in self.columns if column.strip().lower() == guess]
+            if same:
+                return self._only(same, role)
         raise InputError(f"{self.label}: which column is the {role}? Name it with --{role}")
+
+    def _only(self, same: list[str], role: str) -> str:
+        if len(same) > 1:
+            raise InputError(f"{self.label}: several columns could be the {role}; rename all but one")
+        return same[0]
 
     def objects_and(self, numeric: list[str]) -> pl.DataFrame:
         """The column object as text, and numeric columns checked."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -17,83 +19,117 @@ from crowdveil.errors import OutputError
 STDOUT = "-"
 
 
-@contextlib.contextmanager
-def whole_folders(targets: Sequence[tuple[Path, int]], *, force: bool) -> Iterator[list[Path]]:
-    """Folders to write into that take their (path, mode) places together when the block ends well.
+@dataclass(frozen=True)
+class Folder:
+    """A folder to be written: where, with which mode, and the names of all files it may hold."""
 
-    Until then they are hidden folders beside their targets that only their owner can open; whatever goes
-    wrong, Ctrl-C included, removes them. `force` replaces what is there.
+    path: Path
+    mode: int
+    files: frozenset[str]
+
+    def check(self, *, force: bool) -> None:
+        """Refuse to overwrite anything but, if forced, an earlier folder of the same kind."""
+        if not self.path.name or self.path.name == "-":
+            raise OutputError("the output needs a folder's name")
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_dir()):
+            raise OutputError(f"{self.path}: exists and is not a folder")
+        if not self.path.exists():
+            return
+        if not force:
+            raise OutputError(f"{self.path}: exists already; choose another place or add --force")
+        if {path.name for path in self.path.iterdir()} - self.files:
+            raise OutputError(f"{self.path}: holds other files too; --force does not delete those")
+
+
+@contextlib.contextmanager
+def whole_folders(folders: Sequence[Folder], *, force: bool) -> Iterator[list[Path]]:
+    """Places to write into that become the folders, together, when the block ends well.
+
+    Until then they are hidden beside their targets and only their owner can open them; whatever goes wrong,
+    Ctrl-C included, removes them. `force` replaces an earlier folder of the same kind.
     """
-    check_free([path for path, _ in targets], force=force)
     drafts: list[Path] = []
     try:
-        try:
-            for path, _ in targets:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                drafts.append(Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)))
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-        yield drafts
-        for draft, (_, mode) in zip(drafts, targets, strict=True):
-            draft.chmod(mode)
-        _move_together(drafts, [path for path, _ in targets], force=force)
+        with _plain_errors(folders[0].path):
+            for folder in folders:
+                folder.check(force=force)
+                folder.path.parent.mkdir(parents=True, exist_ok=True)
+                drafts.append(Path(tempfile.mkdtemp(prefix=".crowdveil.", dir=folder.path.parent)))
+            yield drafts
+            for draft, folder in zip(drafts, folders, strict=True):
+                draft.chmod(folder.mode)
+            _move_together(drafts, folders, force=force)
     finally:
         for draft in drafts:
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def check_free(paths: Sequence[Path], *, force: bool) -> None:
-    """Refuse early what would overwrite something."""
-    for path in paths:
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
-            raise OutputError(f"{path}: exists and is not a folder")
-        if path.exists() and not force:
-            raise OutputError(f"{path}: exists already; choose another place or add --force")
+@contextlib.contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def _move_together(drafts: list[Path], places: list[Path], *, force: bool) -> None:
-    """Rename every draft to its place, or put everything back as it was."""
+def _move_together(drafts: list[Path], folders: Sequence[Folder], *, force: bool) -> None:
+    """Rename every draft to its place, or put everything back as it was; no signal comes between."""
     undo: list[tuple[Path, Path]] = []
     old: list[Path] = []
-    try:
-        for draft, place in zip(drafts, places, strict=True):
-            check_free([place], force=force)  # once more: something may have come in the meantime
-            if place.exists():
-                aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.old.", dir=place.parent))
-                old.append(aside)
-                place.rename(aside / place.name)
-                undo.append((aside / place.name, place))
-            draft.rename(place)
-            undo.append((place, draft))
-    except BaseException as error:
-        for there, back in reversed(undo):
-            there.rename(back)
-        if isinstance(error, OSError):
-            raise OutputError(f"{place}: cannot be written ({error.strerror})") from None
-        raise
-    finally:
+    with _undisturbed():
+        try:
+            for draft, folder in zip(drafts, folders, strict=True):
+                folder.check(force=force)  # once more: something may have come in the meantime
+                if folder.path.exists():
+                    aside = draft.with_name(draft.name + ".old")
+                    folder.path.rename(aside)
+                    undo.append((aside, folder.path))
+                    old.append(aside)
+                draft.rename(folder.path)
+                undo.append((folder.path, draft))
+        except BaseException:
+            for there, back in reversed(undo):
+                there.rename(back)
+            raise
         for aside in old:
             shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
-    """A file to write into that takes its place when the block ends well."""
+def _undisturbed() -> Iterator[None]:
+    """Signals that would stop the program wait until the block has ended."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    stops = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def check_new(path: Path, *, force: bool) -> None:
+    """Refuse a file that is there already, unless forced."""
     if path.exists() and (not force or path.is_dir()):
         raise OutputError(f"{path}: exists already; choose another place or add --force")
-    try:
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
+    """A file to write into that takes its place when the block ends well."""
+    check_new(path, force=force)
+    with _plain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-    os.close(handle)
-    draft = Path(name)
-    try:
-        yield draft
-        draft.chmod(0o644)
-        draft.rename(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".crowdveil.", suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        draft = Path(name)
+        try:
+            yield draft
+            draft.chmod(0o644)
+            draft.rename(path)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def write_table(table: pl.DataFrame, path: str, *, force: bool) -> None:

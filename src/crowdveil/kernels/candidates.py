@@ -6,26 +6,36 @@ import math
 
 import numpy as np
 
+from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
-from crowdveil.kernels.gaussian import Floats, Ints
 from crowdveil.kernels.reliability import longest
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import discrete_laplace, laplace_at_least, normal, uniform
 
 
 @compiled
-def plausible_seeds(x: Floats, s: int, y: float, per_bin: float) -> int:
+def plausible_seeds(x: Floats, s: int, y: float, h: float, per_bin: float) -> int:
     """How many claims could have given y about as likely as claim s did.
 
-    A claim t is in bin floor((y - x_t)^2 per_bin), per_bin = 1 / (2 h^2 ln gamma): inside a bin the
+    A claim t is in bin floor(((y - x_t) / h)^2 per_bin), per_bin = 1 / (2 ln gamma): inside a bin the
     kernels at y differ by less than a factor gamma.
     """
-    bin_of_seed = math.floor((y - x[s]) ** 2 * per_bin)
+    bin_of_seed = np.floor(((y - x[s]) / h) ** 2 * per_bin)
     count = 0
     for t in range(x.size):
-        if math.floor((y - x[t]) ** 2 * per_bin) == bin_of_seed:
+        if np.floor(((y - x[t]) / h) ** 2 * per_bin) == bin_of_seed:
             count += 1
     return count
+
+
+@compiled
+def grid_step(h: float) -> float:
+    """The grid that candidates are rounded to: a power of two of about h / 1000.
+
+    The last digits of x + h z would show which claims x cannot have led to it; on a grid that is the same
+    for all claims every point can be reached from each of them.
+    """
+    return 2.0 ** (math.floor(math.log2(h)) - 10)
 
 
 @compiled
@@ -34,6 +44,8 @@ def draw_through_test(
     values: Floats,
     combined: Floats,
     bandwidth: Floats,
+    low: float,
+    high: float,
     k: int,
     gamma: float,
     rate_num: int,
@@ -51,8 +63,8 @@ def draw_through_test(
     """Fill row i of `out` with released claims of object i, ascending, and `passed[i]` with their number.
 
     Rows of objects without a bandwidth or with fewer than k claims stay empty. At most `tries` candidates
-    are drawn for an object. The test is: plausible seeds >= k + Laplace noise of rate num/den, and, where
-    `require_k`, also >= k without the noise.
+    are drawn for an object; one outside [low, high] fails. The test is: plausible seeds >= k + Laplace noise
+    of rate num/den, and, where `require_k`, also >= k without the noise.
     """
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     cumulative = np.empty(longest(offsets, first, last))
@@ -68,13 +80,16 @@ def draw_through_test(
         for s in range(b - a):
             total += combined[a + s]
             cumulative[s] = total
-        per_bin = 1.0 / (2.0 * h * h * math.log(gamma))
+        per_bin = 1.0 / (2.0 * math.log(gamma))
+        step = grid_step(h)
         for _ in range(tries):
             s = np.searchsorted(cumulative[: b - a], uniform(state) * total, side="right")
             s = min(s, b - a - 1)
-            y = x[s] + h * normal(state)
+            y = np.rint((x[s] + h * normal(state)) / step) * step
+            if not low <= y <= high:
+                continue
             if tested:
-                count = plausible_seeds(x, s, y, per_bin)
+                count = plausible_seeds(x, s, y, h, per_bin)
                 if require_k and count < k:
                     continue
                 if not laplace_at_least(state, k - count, rate_num, rate_den):

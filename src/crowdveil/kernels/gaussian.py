@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Up to this many claims the kernel matrix is kept while an object is worked on (2 MiB).
 MATRIX_LIMIT = 512
@@ -27,25 +22,32 @@ def spread(x: Floats) -> float:
     if n < 2 or x[0] == x[n - 1]:
         return 0.0
     centre = x[n // 2]
+    unit = x[n - 1] - x[0]  # squares of tiny distances would vanish
     mean = 0.0
     for i in range(n):
-        mean += x[i] - centre
+        mean += (x[i] - centre) / unit
     mean /= n
     total = 0.0
     for i in range(n):
-        total += (x[i] - centre - mean) ** 2
-    return math.sqrt(total / (n - 1))
+        total += ((x[i] - centre) / unit - mean) ** 2
+    return unit * math.sqrt(total / (n - 1))
+
+
+@compiled
+def usable(h: float, x: Floats) -> float:
+    """The bandwidth h, or 0 if numbers as large as the claims cannot be told apart at h / 1000."""
+    return h if h > 2.0**-40 * max(abs(x[0]), abs(x[x.size - 1])) else 0.0
 
 
 @compiled
 def bandwidths(
     offsets: Ints, values: Floats, factor: float, floor: float, first: int, last: int, out: Floats
 ) -> None:
-    """h = max(factor sd n^(-1/5), floor) for each object; 0 where all its claims are equal."""
+    """h = max(factor sd n^(-1/5), floor) for each object; 0 where its claims are (nearly) all equal."""
     for i in range(first, last):
         x = values[offsets[i] : offsets[i + 1]]
         sd = spread(x)
-        out[i] = max(factor * sd * x.size**-0.2, floor) if sd > 0.0 else 0.0
+        out[i] = usable(max(factor * sd * x.size**-0.2, floor), x) if sd > 0.0 else 0.0
 
 
 @compiled

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import compiled
 from crowdveil.kernels.gaussian import (
     MATRIX_LIMIT,
-    Floats,
-    Ints,
     fill_matrix,
     kernel_times,
     matrix_times,
     squared_distances,
+    usable,
 )
-
-Codes = NDArray[np.int32]
 
 # Distances that are equal on paper differ in their last bits; Hampel's weight jumps, so they must not.
 TIE = 2.0**-36
@@ -186,7 +183,7 @@ def combine(
         if n < 2 or x[0] == x[n - 1]:
             bandwidth[i] = 0.0
         else:
-            bandwidth[i] = max(floor, factor * weighted_spread(x, c))
+            bandwidth[i] = usable(max(floor, factor * weighted_spread(x, c)), x)
         for s in range(n):
             c[s] = (1.0 - least_share) * c[s] + least_share / n
 
@@ -195,14 +192,15 @@ def combine(
 def weighted_spread(x: Floats, c: Floats) -> float:
     """s_w n_eff^(-1/5), with s_w^2 = sum c (x - mean)^2 / (1 - sum c^2) and n_eff = 1 / sum c^2."""
     centre = x[x.size // 2]
+    unit = x[x.size - 1] - x[0]
     mean = 0.0
     squares = 0.0
     for s in range(x.size):
         mean += c[s] * (x[s] - centre)
         squares += c[s] * c[s]
-    if squares >= 1.0:
+    if squares >= 1.0 or unit == 0.0:
         return 0.0
     variance = 0.0
     for s in range(x.size):
-        variance += c[s] * (x[s] - centre - mean) ** 2
-    return math.sqrt(variance / (1.0 - squares)) * squares**0.2
+        variance += c[s] * ((x[s] - centre - mean) / unit) ** 2
+    return unit * math.sqrt(variance / (1.0 - squares)) * squares**0.2

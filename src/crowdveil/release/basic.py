@@ -21,8 +21,7 @@ from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import candidates
 from crowdveil.randomness import Randomness, secure
 from crowdveil.randomness.samplers import INTEGER_LIMIT
-from crowdveil.release.priscrowd import STEPS_IN_RANGE, check_resolution
-from crowdveil.release.result import Range, Release, Status
+from crowdveil.release.result import STEPS_IN_RANGE, Range, Release, Status, check_resolution
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,26 @@ class Basic:
         """The epsilon that the noise gives, never above the one asked for."""
         return rational(self.epsilon, what="epsilon")
 
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return "basic"
+
+    def cost(self) -> Guarantee:
+        """What a release with these parameters costs and promises."""
+        return Guarantee(
+            epsilon=float(self.realised),
+            delta=0.0,
+            unit="claim",
+            adjacency="replace-one",
+            trust="central",
+            assumptions=(
+                "the range and the resolution were declared, not read off the data",
+                "who made claims about which objects, and so how many there are, is public",
+                "whatever else is published from the same claims is added to the ledger",
+            ),
+        )
+
 
 def release(
     claims: Claims,
@@ -71,7 +90,7 @@ def release(
     inside, _ = claims.clamped(parameters.range.low, parameters.range.high)
     grid = np.clip(np.rint((inside.values - low) / step), 0, steps).astype(np.int64)
     scale = steps / parameters.realised
-    key, nonces = rng.streams(claims.objects, purpose="basic")
+    key, nonces = rng.streams(claims.objects, purpose=parameters.method)
     noisy = np.empty_like(grid)
     engine.run(
         "noisy claims",
@@ -85,23 +104,13 @@ def release(
         offsets=claims.offsets,
         values=low + step * noisy.astype(np.float64),
         statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
-        method="basic",
+        method=parameters.method,
         parameters={
             "epsilon": parameters.epsilon,
             "range": [parameters.range.low, parameters.range.high],
             "resolution": step,
         },
-        promise=Guarantee(
-            epsilon=float(parameters.realised),
-            delta=0.0,
-            unit="claim",
-            adjacency="replace-one",
-            trust="central",
-            assumptions=(
-                "the range and the resolution were declared, not read off the data",
-                "who made claims about which objects, and so how many there are, is public",
-                "nothing else is published from the same claims",
-            ),
-        ),
+        promise=parameters.cost(),
         seeded=not rng.private,
+        synthetic=False,
     )

@@ -12,17 +12,18 @@ unless `require_k` is set.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 
+from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, NoGuarantee, rational
 from crowdveil.kernels import candidates
 from crowdveil.randomness import Randomness
-from crowdveil.release.result import Floats, Ints, Status
+from crowdveil.release.result import Range, Status, check_per_object
 from crowdveil.release.weights import Weights
 
 TRIES_PER_CLAIM = 100
@@ -45,7 +46,7 @@ class PrivacyTest:
     require_k: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or self.k < 1:
+        if not isinstance(self.k, (int, np.integer)) or self.k < 1:
             raise ParameterError(f"k must be at least 1, not {self.k}")
         if not (isfinite(self.gamma) and self.gamma > 1):
             raise ParameterError(f"gamma must be a number above 1, not {self.gamma:g}")
@@ -69,6 +70,7 @@ def draw(
     weights: Weights,
     test: PrivacyTest,
     per_object: int,
+    limits: Range | None = None,
     *,
     purpose: str,
     rng: Randomness,
@@ -77,10 +79,13 @@ def draw(
 ) -> tuple[Ints, Floats, np.ndarray[tuple[int], np.dtype[np.int8]]]:
     """Offsets and values of the released claims, and a status for each object.
 
-    `tested=False` skips the test: for measuring its cost, never for a release.
+    Candidates outside `limits` count as failed tries. `tested=False` skips the test: for measuring what it
+    costs, never for a release.
     """
-    if per_object < 1:
-        raise ParameterError(f"per-object must be at least 1, not {per_object}")
+    check_per_object(per_object)
+    if weights.combined.size != len(claims) or weights.bandwidth.size != len(claims.objects):
+        raise ParameterError("these weights belong to other claims")
+    low, high = (-inf, inf) if limits is None else (limits.low, limits.high)
     rate = rational(test.epsilon0, what="epsilon0")
     count = len(claims.objects)
     out = np.empty((count, per_object))
@@ -94,6 +99,8 @@ def draw(
             claims.values,
             weights.combined,
             weights.bandwidth,
+            low,
+            high,
             test.k,
             test.gamma,
             rate.numerator,
@@ -108,6 +115,7 @@ def draw(
             out,
             passed,
         ),
+        operations=float(len(claims)) * TRIES_PER_CLAIM * per_object,
     )
     statuses = np.full(count, Status.released, dtype=np.int8)
     statuses[passed < per_object] = Status.shortfall

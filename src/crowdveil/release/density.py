@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crowdveil.arrays import Floats
 from crowdveil.kernels.reliability import weighted_spread
 from crowdveil.release.weights import SILVERMAN, WIDEN
-
-Floats = NDArray[np.float64]
-
 
 _AT_ONCE = 1_000_000  # pairs of points and claims held in memory
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crowdveil.arrays import Floats
 from crowdveil.release.density import steepest_slope, support
 
-Floats = NDArray[np.float64]
+_AT_ONCE = 1_000_000  # pairs held in memory
 
 
 def _normal(x: Floats, variance: float) -> Floats:
@@ -25,7 +25,12 @@ def _normal(x: Floats, variance: float) -> Floats:
 
 def _overlap(a: Floats, wa: Floats, b: Floats, wb: Floats, variance: float) -> float:
     """The integral of the product of two mixtures of normals whose variances add up to `variance`."""
-    return float(wa @ _normal(a[:, None] - b[None, :], variance) @ wb)
+    total = 0.0
+    step = max(1, _AT_ONCE // b.size)
+    for first in range(0, a.size, step):
+        part = slice(first, first + step)
+        total += float(wa[part] @ _normal(a[part, None] - b[None, :], variance) @ wb)
+    return total
 
 
 def _even(x: Floats) -> Floats:
@@ -43,7 +48,7 @@ def integrated_squared_error(
         + _overlap(b, wb, b, wb, 2 * hb * hb)
         - 2 * _overlap(a, wa, b, wb, ha * ha + hb * hb)
     )
-    return float(max(0.0, error))
+    return 0.0 if error < 0.0 else error  # a NaN stays one
 
 
 def error_to_normal(released: Floats, bandwidth: float, mean: float, sd: float) -> float:

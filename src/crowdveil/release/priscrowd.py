@@ -8,18 +8,22 @@ so this "paper mode" says: no differential privacy guarantee.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, Literal
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Deniability, NoGuarantee
 from crowdveil.randomness import Randomness, secure
 from crowdveil.release.deniability import PrivacyTest, draw
-from crowdveil.release.result import Range, Release
+from crowdveil.release.result import (
+    STEPS_IN_RANGE,
+    Range,
+    Release,
+    check_per_object,
+    check_resolution,
+)
 from crowdveil.release.weights import Weights, estimate_weights, smallest_bandwidth, uniform_weights
-
-STEPS_IN_RANGE = 1000
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,11 @@ class PrisCrowd:
     normaliser: Literal["sum", "max"] = "sum"
 
     def __post_init__(self) -> None:
-        if self.per_object < 1:
-            raise ParameterError(f"per-object must be at least 1, not {self.per_object}")
+        check_per_object(self.per_object)
         check_resolution(self.resolution)
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ParameterError(f"{name} must be one of {', '.join(allowed)}")
 
     def public(self) -> dict[str, Any]:
         """What was asked for, as the certificate prints it."""
@@ -54,16 +60,34 @@ class PrisCrowd:
             stated |= {"loss": self.loss, "normaliser": self.normaliser}
         return stated
 
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return "priscrowd" if self.weighting == "reliability" else "uniform"
 
-def check_resolution(resolution: float | None) -> None:
-    """Refuse a resolution that is not a positive number."""
-    if resolution is not None and not (isfinite(resolution) and resolution > 0):
-        raise ParameterError(f"resolution must be a number above 0, not {resolution:g}")
+    def cost(self) -> Deniability | NoGuarantee:
+        """What a release with these parameters promises: nothing that could be charged."""
+        even = self.weighting == "uniform"
+        return self.test.promise("1, all weights are equal" if even else "at most 9 n + 1 among n claims")
+
+
+_CHOICES = {
+    "weighting": ("reliability", "uniform"),
+    "loss": ("mean", "sum"),
+    "normaliser": ("sum", "max"),
+}
+
+
+def _inside(claims: Claims, parameters: PrisCrowd) -> Claims:
+    if parameters.range is None:
+        return claims
+    return claims.clamped(parameters.range.low, parameters.range.high)[0]
 
 
 def estimate(claims: Claims, parameters: PrisCrowd, *, engine: LocalEngine | None = None) -> Weights:
     """The weights and bandwidths from which claims are drawn."""
     engine = engine or LocalEngine()
+    claims = _inside(claims, parameters)
     if parameters.resolution is not None:
         floor = parameters.resolution
     elif parameters.range is not None:
@@ -85,26 +109,28 @@ def release(
     rng: Randomness | None = None,
     engine: LocalEngine | None = None,
 ) -> Release:
-    """Synthetic claims for every object that has enough; values outside a declared range are folded back."""
+    """Synthetic claims for every object that has enough; all lie in the range, if one is declared."""
     rng = rng or secure()
     engine = engine or LocalEngine()
+    claims = _inside(claims, parameters)
     weights = weights or estimate(claims, parameters, engine=engine)
-    method = "priscrowd" if parameters.weighting == "reliability" else "uniform"
     offsets, values, statuses = draw(
-        claims, weights, parameters.test, parameters.per_object, purpose=method, rng=rng, engine=engine
+        claims,
+        weights,
+        parameters.test,
+        parameters.per_object,
+        parameters.range,
+        purpose=parameters.method,
+        rng=rng,
+        engine=engine,
     )
-    if parameters.range is not None:
-        values = parameters.range.reflect(values)
-        for i in range(len(offsets) - 1):
-            values[offsets[i] : offsets[i + 1]].sort()
-    ratio = "1, all weights are equal" if method == "uniform" else "at most 9 n + 1 among n claims"
     return Release(
         objects=claims.objects,
         offsets=offsets,
         values=values,
         statuses=statuses,
-        method=method,
+        method=parameters.method,
         parameters=parameters.public(),
-        promise=parameters.test.promise(ratio),
+        promise=parameters.cost(),
         seeded=not rng.private,
     )

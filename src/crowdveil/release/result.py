@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdveil.arrays import Floats, Ints
+from crowdveil.claims import LARGEST_VALUE
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Promise
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from crowdveil.guarantee import NoGuarantee, Promise
 
 
 class Status(IntEnum):
@@ -38,8 +37,8 @@ class Range:
     def __post_init__(self) -> None:
         if not (isfinite(self.low) and isfinite(self.high)):
             raise ParameterError("a range needs two finite numbers, LOW:HIGH")
-        if not isfinite(self.high - self.low):
-            raise ParameterError("the range is too wide")
+        if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
+            raise ParameterError(f"the range goes beyond {LARGEST_VALUE:g}")
         if self.low >= self.high:
             raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: LOW must be below HIGH")
 
@@ -48,19 +47,32 @@ class Range:
         """high - low."""
         return self.high - self.low
 
-    def reflect(self, values: Floats) -> Floats:
-        """Values folded back into the range at its ends, as often as needed."""
-        turn = np.mod(values - self.low, 2.0 * self.length)
-        folded = self.low + np.minimum(turn, 2.0 * self.length - turn)
-        return np.clip(folded, self.low, self.high)
+
+STEPS_IN_RANGE = 1000
+LARGEST_PER_OBJECT = 100_000
 
 
-@dataclass(frozen=True)
+def check_resolution(resolution: float | None) -> None:
+    """Refuse a resolution that is not a positive number of a sensible size."""
+    if resolution is not None and not 0 < resolution < LARGEST_VALUE:
+        raise ParameterError(f"resolution must be a number above 0, not {resolution:g}")
+
+
+def check_per_object(per_object: int) -> None:
+    """Refuse a number of claims that is not one."""
+    if not isinstance(per_object, int) or not 1 <= per_object <= LARGEST_PER_OBJECT:
+        raise ParameterError(
+            f"per-object must be at least 1 and at most {LARGEST_PER_OBJECT}, not {per_object}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Release:
     """Synthetic claims by object (ascending values, belonging to nobody), and the promise they carry.
 
     Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` are for the steward, not for
-    publication. `seeded` is true when the draws can be repeated from a seed, so that nothing is private.
+    publication. `seeded` is true when the draws can be repeated from a seed: then nothing is promised.
+    `synthetic` is false where each value is a person's own, with noise.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -71,6 +83,12 @@ class Release:
     parameters: Mapping[str, Any]  # public: what was asked for
     promise: Promise
     seeded: bool
+    synthetic: bool = True
+
+    def __post_init__(self) -> None:
+        if self.seeded:
+            reason = "the draws come from a fixed seed, and whoever knows it can undo them."
+            object.__setattr__(self, "promise", NoGuarantee(reason))
 
     def __len__(self) -> int:
         return int(self.values.size)

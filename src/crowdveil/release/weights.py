@@ -21,12 +21,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import gaussian, reliability
-
-Floats = NDArray[np.float64]
 
 SILVERMAN = 1.06
 WIDEN = 1.15
@@ -40,7 +39,7 @@ GLOBAL_CAP = 50
 LOCAL_CAP = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """Weights of users and claims, and the bandwidth of each object's density (0: all claims equal)."""
 

@@ -8,22 +8,32 @@ import numpy as np
 import polars as pl
 
 from crowdveil.claims import Claims
-from crowdveil.files import whole_folders
-from crowdveil.files.writing import check_free
+from crowdveil.errors import OutputError
+from crowdveil.files import Folder, whole_folders
 from crowdveil.release.result import Release, Status
 from crowdveil.release.weights import Weights
 from crowdveil.report.certificate import certificate, to_json
 from crowdveil.report.pages import public_page, steward_page
 
+PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", "certificate.json", "public.html"})
+PRIVATE_FILES = frozenset({"steward.html", "statuses.csv", "weights.csv"})
 
-def private_folder(out: Path) -> Path:
+
+def private_path(out: Path) -> Path:
     """Where the private half of a bundle goes: `out` gives `out-private`."""
-    return out.with_name(out.name + "-private")
+    return out.parent / f"{out.name}-private"
 
 
-def check_bundle(out: Path, *, force: bool) -> None:
-    """Refuse early what `write_bundle` would refuse late."""
-    check_free([out, private_folder(out)], force=force)
+def _folders(out: Path) -> list[Folder]:
+    return [Folder(private_path(out), 0o700, PRIVATE_FILES), Folder(out, 0o755, PUBLIC_FILES)]
+
+
+def check_bundle(out: Path, source: str, *, force: bool) -> None:
+    """Refuse early what `write_bundle` would refuse late, and an output around the input itself."""
+    for folder in _folders(out):
+        folder.check(force=force)
+        if folder.path.resolve() in Path(source).resolve().parents:
+            raise OutputError(f"{folder.path}: holds the input; choose another place")
 
 
 def write_bundle(
@@ -34,8 +44,7 @@ def write_bundle(
     `out`: claims.parquet, claims.csv, certificate.json, public.html; safe to publish under the promise in
     the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
     """
-    targets = [(private_folder(out), 0o700), (out, 0o755)]
-    with whole_folders(targets, force=force) as (private, public):
+    with whole_folders(_folders(out), force=force) as (private, public):
         table = release.to_frame()
         table.write_parquet(public / "claims.parquet")
         table.write_csv(public / "claims.csv")

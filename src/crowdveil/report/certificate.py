@@ -25,6 +25,7 @@ def certificate(release: Release) -> dict[str, Any]:
         "method": release.method,
         "parameters": dict(release.parameters),
         "seeded": release.seeded,
+        "synthetic": release.synthetic,
         "promise": release.promise.to_dict(),
         "not_promised": _not_promised(release),
     }
@@ -34,15 +35,18 @@ def certificate(release: Release) -> dict[str, Any]:
 
 
 def _not_promised(release: Release) -> list[str]:
-    if isinstance(release.promise, Guarantee):
+    promise = release.promise
+    if not isinstance(promise, Guarantee):
         return [
-            "how many claims an object has is shown",
-            "a user's claims together are protected only by epsilon times their number",
+            "differential privacy of any kind, for a claim or for a user",
+            "objects that are missing, or have fewer claims than others, tell something by that",
         ]
-    return [
-        "differential privacy of any kind, for a claim or for a user",
-        "which objects are missing may say something about their claims",
-    ]
+    lines = []
+    if promise.adjacency == "replace-one":
+        lines.append("who made claims about which objects, and how many there are, is not protected")
+    if promise.unit == "claim":
+        lines.append("a user's claims together are protected only by epsilon times their number")
+    return lines
 
 
 def to_json(value: Any) -> str:

@@ -9,16 +9,18 @@ import numpy as np
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.release.density import curve, support, weighted_bandwidth
 from crowdveil.release.measures import silverman, theorem1_bound
-from crowdveil.release.result import Floats, Release, Status
+from crowdveil.release.result import Release, Status
 from crowdveil.release.weights import Weights
 from crowdveil.report import plots
 from crowdveil.report.certificate import certificate
 
 ROWS_SHOWN = 200
 PICTURES = 6
+LARGEST_FOR_BOUND = 2000  # claims of an object for which Theorem 1's bound is worked out
 OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an even weight
 
 
@@ -85,7 +87,7 @@ def steward_page(release: Release, claims: Claims, weights: Weights | None) -> s
             objects=len(claims.objects),
             users=len(claims.users),
             claims=len(claims),
-            pictures=[] if weights is None else _case_pictures(release, claims, weights),
+            pictures=_case_pictures(release, claims, weights),
             reliability=None
             if weights is None or release.method == "uniform"
             else _reliability(claims, weights),
@@ -107,38 +109,46 @@ def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
     }
 
 
-def _case_pictures(release: Release, claims: Claims, weights: Weights) -> list[dict[str, Any]]:
-    """The released objects with the most outliers, each with its curves."""
+def _case_pictures(release: Release, claims: Claims, weights: Weights | None) -> list[dict[str, Any]]:
+    """Objects with their curves: the ones with the most outliers, or with the most claims."""
+    if not release.objects.equals(claims.objects):
+        return []  # a pooled release has no objects of its own
     counts = claims.counts()
-    far = weights.combined * np.repeat(counts, counts) < OUTLIER_SHARE
-    outliers = np.add.reduceat(far.astype(np.int64), claims.offsets[:-1])
-    shown = (release.statuses == Status.released) & (counts >= 2)
-    order = np.argsort(np.where(shown, -outliers, 1), kind="stable")[:PICTURES]
-    return [case(release, claims, weights, int(i)) for i in order if shown[i]]
+    interest = counts
+    if weights is not None:
+        far = weights.combined * np.repeat(counts, counts) < OUTLIER_SHARE
+        interest = np.add.reduceat(far.astype(np.int64), claims.offsets[:-1])
+    differ = claims.values[claims.offsets[:-1]] != claims.values[claims.offsets[1:] - 1]
+    shown = (release.statuses == Status.released) & differ
+    order = np.argsort(np.where(shown, -interest, 1), kind="stable")[:PICTURES].tolist()
+    return [_case(release, claims, weights, i) for i in order if shown[i]]
 
 
-def case(release: Release, claims: Claims, weights: Weights, index: int) -> dict[str, Any]:
+def _case(release: Release, claims: Claims, weights: Weights | None, index: int) -> dict[str, Any]:
     """One object's claims and densities: uniform, global only, combined, and what was released."""
-    a, b = claims.offsets[index], claims.offsets[index + 1]
-    x = claims.of(index)
-    combined = weights.combined[a:b]
-    h = float(weights.bandwidth[index])
-    points, curves = case_curves(x, weights.user[claims.user_codes[a:b]], combined, h)
-    released = release.of(index)
+    x, released = claims.of(index), release.of(index)
+    found: dict[str, Any] = {"object": claims.objects[index], "claims": int(x.size)}
+    far = np.zeros(x.size, dtype=np.bool_)
+    if weights is None:
+        h = silverman(x, 0.0)
+        points = np.linspace(*support(x, h), 600)
+        curves = {"uniform": curve(points, x, None, h)}
+        h_released = silverman(released, 1e-3 * h)
+    else:
+        part = slice(claims.offsets[index], claims.offsets[index + 1])
+        combined = weights.combined[part]
+        h = h_released = float(weights.bandwidth[index])
+        points, curves = case_curves(x, weights.user[claims.user_codes[part]], combined, h)
+        far = combined * x.size < OUTLIER_SHARE
+        found |= {"outliers": int(far.sum()), "bandwidth": h}
+        if x.size <= LARGEST_FOR_BOUND:
+            found["bound"] = theorem1_bound(x, combined, h, max(1, released.size))
     if released.size:
-        curves["released"] = curve(points, released, None, h)
-    far = combined * x.size < OUTLIER_SHARE
+        curves["released"] = curve(points, released, None, h_released)
     made, (axes,) = plots.figure(4.4, 2.7)
     plots.draw_density(axes, points, curves, x, far)
     axes.set_xlabel("value")
-    return {
-        "object": claims.objects[index],
-        "claims": int(x.size),
-        "outliers": int(far.sum()),
-        "bandwidth": h,
-        "bound": theorem1_bound(x, combined, h, max(1, released.size)),
-        "picture": plots.svg(made),
-    }
+    return {**found, "picture": plots.svg(made)}
 
 
 def case_curves(

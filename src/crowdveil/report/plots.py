@@ -15,9 +15,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from crowdveil.arrays import Floats
 
 # Mid-tones (Okabe and Ito) that stand out on white and on black alike.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#3d8fd1", "#e08a1e", "#1fa67a", "#d9584f", "#b07cc6", "#56b4e9"

@@ -1,0 +1,117 @@
+"""Audits of the samplers themselves: discrete Laplace and Gaussian noise, a noisy histogram, kRR."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from crowdveil.arrays import Ints
+from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state
+from crowdveil.randomness import Randomness, gaussian
+from crowdveil.randomness.response import Response
+
+_EPSILON = Fraction(1)
+_STEPS = 10
+_VARIANCE = Fraction(7, 2)
+_SHIFT = 2
+_COUNTS = ((1, 0), (0, 1))  # one claim, in the first bin or in the second
+_SENSITIVITY = 2
+_KRR = Response.of(6, 1.0)
+
+
+def laplace_noise(rng: Randomness, count: int, scale: Fraction) -> Ints:
+    """Exact discrete Laplace noise as every release uses it."""
+    stream = rng.stream("noise", purpose="audit")
+    return stream.discrete_laplace(count, num=scale.numerator, den=scale.denominator)
+
+
+def _laplace(world: int, count: int, rng: Randomness) -> Outputs:
+    return _STEPS * world + laplace_noise(rng, count, _STEPS / _EPSILON)
+
+
+def _histogram(world: int, count: int, rng: Randomness) -> Outputs:
+    """Counts of two bins; this is what a release's own noisy histogram replaces."""
+    noise = laplace_noise(rng, 2 * count, _SENSITIVITY / _EPSILON).reshape(count, 2)
+    return np.array(_COUNTS[world]) + noise
+
+
+def _first_bin_rather_than_second(first: int, second: int) -> Event:
+    return Event(
+        f"bin 1 >= {first} and bin 2 <= {second}", lambda out: (out[:, 0] >= first) & (out[:, 1] <= second)
+    )
+
+
+def gaussian_noise(rng: Randomness, count: int, variance: Fraction) -> Ints:
+    """Exact discrete Gaussian noise."""
+    gaussian.check_variance(variance.numerator, variance.denominator)
+    out = np.empty(count, dtype=np.int64)
+    gaussian.fill_discrete_gaussian(fresh_state(rng), variance.numerator, variance.denominator, out)
+    return out
+
+
+def _gaussian(world: int, count: int, rng: Randomness) -> Outputs:
+    return _SHIFT * world + gaussian_noise(rng, count, _VARIANCE)
+
+
+def gaussian_delta(variance: float, shift: int, epsilon: float) -> float:
+    """The exact delta of discrete Gaussian noise: the sum over y of [P(y) - e^epsilon P(y - shift)]_+."""
+    reach = math.ceil(40 * math.sqrt(variance)) + 2 * shift + 40
+    y = np.arange(-reach, reach + 1)
+    mass = np.exp(-np.square(y) / (2 * variance))
+    moved = np.exp(-np.square(y - shift) / (2 * variance))
+    return float(np.maximum(0.0, mass - math.exp(epsilon) * moved).sum() / mass.sum())
+
+
+def _krr(world: int, count: int, rng: Randomness) -> Outputs:
+    return _KRR.perturb(np.full(count, world, dtype=np.int64), state=fresh_state(rng))
+
+
+DISCRETE_LAPLACE = Audit(
+    name="discrete-laplace",
+    epsilon=float(_EPSILON),
+    delta=0.0,
+    unit=f"a whole number that moves by up to {_STEPS}",
+    whose="ours",
+    worlds=f"0 or {_STEPS}, noise of scale {_STEPS}",
+    draws=_laplace,
+    events=at_least((-10, 0, 1, 5, 10, 15, 20)) + equal((-5, 0, 10, 15)),
+)
+
+CERTIFIED_HISTOGRAM = Audit(
+    name="certified-histogram",
+    epsilon=float(_EPSILON),
+    delta=0.0,
+    unit="a claim, replace-one",
+    whose="ours",
+    worlds="the claim in bin 1 or in bin 2, noise of scale 2 in every bin",
+    draws=_histogram,
+    events=(
+        *(_first_bin_rather_than_second(first, second) for first in (0, 1, 2) for second in (-1, 0, 1)),
+        *at_least((1, 2), "bin 1", column(0)),
+        *at_least((1, 3, 5), "bin 1 - bin 2", lambda out: out[:, 0] - out[:, 1]),
+    ),
+)
+
+DISCRETE_GAUSSIAN = Audit(
+    name="discrete-gaussian",
+    epsilon=1.0,
+    delta=gaussian_delta(float(_VARIANCE), _SHIFT, 1.0),
+    unit=f"a whole number that moves by up to {_SHIFT}",
+    whose="ours",
+    worlds=f"0 or {_SHIFT}, noise of variance {_VARIANCE}",
+    draws=_gaussian,
+    events=at_least(range(-2, 9)),
+)
+
+RANDOMIZED_RESPONSE = Audit(
+    name="randomized-response",
+    epsilon=_KRR.epsilon,
+    delta=0.0,
+    unit="a report, local",
+    whose="ours",
+    worlds=f"symbol 0 or symbol 1 of {_KRR.symbols}",
+    draws=_krr,
+    events=equal(range(_KRR.symbols)),
+)

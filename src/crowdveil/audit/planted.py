@@ -1,0 +1,153 @@
+"""Mechanisms broken on purpose. An audit that does not refute every one of them is worth nothing.
+
+They claim what a sound mechanism would; none can be reached from a release or from a command.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from crowdveil.arrays import Flags, Floats
+from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state
+from crowdveil.audit.noise import CERTIFIED_HISTOGRAM, DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
+from crowdveil.audit.releases import repeated
+from crowdveil.engines import LocalEngine
+from crowdveil.randomness import Randomness, seeded
+from crowdveil.randomness.response import Response
+from crowdveil.release import basic
+from crowdveil.release.basic import Basic
+from crowdveil.release.result import Range
+
+_PURE: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "unit": "a claim, replace-one", "whose": "ours"}
+_SYMBOLS = 6
+_TEN = Range(0.0, 10.0)
+_BASIC = Basic(1.0, _TEN, resolution=1.0)
+_MIDDLE = 5.0
+
+
+def _half_the_noise(world: int, count: int, rng: Randomness) -> Outputs:
+    return 10 * world + laplace_noise(rng, count, Fraction(5))
+
+
+def _half_the_variance(world: int, count: int, rng: Randomness) -> Outputs:
+    return 2 * world + gaussian_noise(rng, count, Fraction(7, 4))
+
+
+def _noise_for_one_bin(world: int, count: int, rng: Randomness) -> Outputs:
+    """A replaced claim moves two bins; this noise is for one."""
+    noise = laplace_noise(rng, 2 * count, Fraction(1)).reshape(count, 2)
+    return np.array(((1, 0), (0, 1))[world]) + noise
+
+
+def _keep_as_if_of_two(world: int, count: int, rng: Randomness) -> Outputs:
+    """Keeps with e/(1 + e), which is right for two symbols only."""
+    odds = Response.of(2, 1.0)
+    wrong = Response(_SYMBOLS, (_SYMBOLS - 1) * (odds.keep // 2**8), odds.other // 2**8)
+    return wrong.perturb(np.full(count, world, dtype=np.int64), state=fresh_state(rng))
+
+
+def _rows_in_raw_order(world: int, count: int, rng: Randomness) -> Outputs:
+    """Noisy rows with their users' names, in the order of the raw values: user 0's row number and value."""
+    claims = repeated((_TEN.low, _TEN.high)[world], (_MIDDLE, _MIDDLE), count)
+    noisy = claims.values + laplace_noise(rng, len(claims), Fraction(10))
+    row = np.argmin(claims.user_codes.reshape(count, -1), axis=1)
+    return np.column_stack([row, noisy.reshape(count, -1)[np.arange(count), row]])
+
+
+def _noise_shared_by_two_releases(world: int, count: int, rng: Randomness) -> Outputs:
+    """A claim is released, and later its public correction, with noise from the same key."""
+    key = seeded(int(2**53 * rng.stream("key", purpose="audit").uniforms(1)[0]))
+    released = [
+        basic.release(repeated(value, (), count), _BASIC, rng=key, engine=LocalEngine(1)).values
+        for value in ((_TEN.low, _TEN.high)[world], _MIDDLE)
+    ]
+    return np.column_stack(released)
+
+
+def float_laplace(uniforms: Floats, centre: float) -> Floats:
+    """Laplace noise of scale 1 by the usual floating-point formula."""
+    u = np.maximum(uniforms, 2.0**-53)
+    below = centre + np.log(np.minimum(u + u, 1.0))
+    above = centre - np.log(np.minimum(2.0 - u - u, 1.0))
+    return np.where(u < 0.5, below, above)
+
+
+def occurs_around_zero(values: Floats) -> Flags:
+    """Whether some uniform multiple of 2^-53 gives just this value around 0."""
+    nearest = np.rint(np.exp(-np.abs(values)) * 2.0**52)
+    found = np.zeros(values.shape, dtype=np.bool_)
+    for step in (-1, 0, 1):
+        u = np.clip((nearest + step) * 2.0**-53, 2.0**-53, 0.5)
+        found |= float_laplace(np.where(values > 0, 1.0 - u, u), 0.0) == values
+    return found
+
+
+def _float_noise(world: int, count: int, rng: Randomness) -> Outputs:
+    return float_laplace(rng.stream("noise", purpose="audit").uniforms(count), float(world))
+
+
+_AUDITS = (
+    Audit(
+        **_PURE,
+        name="half the noise",
+        worlds="0 or 10, noise of scale 5",
+        draws=_half_the_noise,
+        events=at_least((0, 5, 10, 15)),
+    ),
+    Audit(
+        name="half the variance",
+        epsilon=DISCRETE_GAUSSIAN.epsilon,
+        delta=DISCRETE_GAUSSIAN.delta,
+        unit=DISCRETE_GAUSSIAN.unit,
+        whose="ours",
+        worlds="0 or 2, noise of variance 7/4",
+        draws=_half_the_variance,
+        events=DISCRETE_GAUSSIAN.events,
+    ),
+    Audit(
+        **_PURE,
+        name="noise for one bin of two",
+        worlds=CERTIFIED_HISTOGRAM.worlds,
+        draws=_noise_for_one_bin,
+        events=CERTIFIED_HISTOGRAM.events,
+    ),
+    Audit(
+        **_PURE,
+        name="wrong keep probability",
+        worlds=f"symbol 0 or symbol 1 of {_SYMBOLS}",
+        draws=_keep_as_if_of_two,
+        events=equal(range(_SYMBOLS)),
+    ),
+    Audit(
+        **_PURE,
+        name="rows in the order of raw values",
+        worlds="a claim at the low or at the high end, beside two in the middle",
+        draws=_rows_in_raw_order,
+        events=(
+            *equal(range(3), "user 0's row", column(0)),
+            *at_least((0, 10), "user 0's value", column(1)),
+        ),
+    ),
+    Audit(
+        **(_PURE | {"epsilon": 2.0}),
+        name="noise shared by two releases",
+        worlds="a claim at the low or at the high end, and its correction to the middle",
+        draws=_noise_shared_by_two_releases,
+        events=at_least((-5, 0, 5), "first - second", lambda out: out[:, 0] - out[:, 1]),
+    ),
+    Audit(
+        **_PURE,
+        name="floating-point Laplace noise",
+        worlds="0 or 1, noise of scale 1",
+        draws=_float_noise,
+        events=(
+            *at_least((0.0, 1.0)),
+            Event("the output cannot occur around 0", lambda out: ~occurs_around_zero(out)),
+        ),
+    ),
+)
+
+PLANTED: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

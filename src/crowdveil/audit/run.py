@@ -1,0 +1,172 @@
+"""Running audits: draw in both worlds, pick the event on one half of the draws, test it on the other.
+
+Draws come in batches of a fixed size, each with randomness of its own, and only counts of events are kept;
+so the figures of a seed do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from crowdveil.arrays import Ints
+from crowdveil.audit.bounds import Counts, LowerBounds, lower_bounds
+from crowdveil.audit.case import Audit, Event
+from crowdveil.engines.local import Progress, silent
+from crowdveil.errors import ParameterError
+from crowdveil.randomness import Randomness, secure, seeded
+
+ALPHA = 1e-3
+FEWEST_DRAWS = 100
+BATCH = 20_000
+PICK, TEST = 0, 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an audit found: bounds from below that hold with confidence 1 - alpha, and its verdict."""
+
+    audit: Audit
+    event: Event
+    likelier: int  # the world in which the event is likelier
+    counts: Counts  # of the tested half
+    bounds: LowerBounds
+    alpha: float
+    seeded: bool
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is false, but for a chance of at most alpha."""
+        return self.bounds.delta > self.audit.delta
+
+    @property
+    def verdict(self) -> Literal["refuted", "not refuted"]:
+        """In words; no audit can say more."""
+        return "refuted" if self.refuted else "not refuted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "mechanism": self.audit.name,
+            "whose": self.audit.whose,
+            "unit": self.audit.unit,
+            "claimed": {"epsilon": self.audit.epsilon, "delta": self.audit.delta},
+            "measured": {"epsilon": self.bounds.epsilon, "delta": max(0.0, self.bounds.delta)},
+            "verdict": self.verdict,
+            "worlds": self.audit.worlds,
+            "event": self.event.name,
+            "likelier_world": self.likelier,
+            "hits": [self.counts.hits, self.counts.other_hits],
+            "tested_draws": self.counts.draws,
+            "alpha": self.alpha,
+            "seeded": self.seeded,
+        }
+
+
+def run_audits(
+    audits: Iterable[Audit],
+    *,
+    draws: int | None = None,
+    alpha: float = ALPHA,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[Outcome]:
+    """Run audits one after the other, each on all threads; `draws` are those in each world."""
+    return [
+        run_audit(audit, draws=draws, alpha=alpha, seed=seed, threads=threads, progress=progress)
+        for audit in audits
+    ]
+
+
+def run_audit(
+    audit: Audit,
+    *,
+    draws: int | None = None,
+    alpha: float = ALPHA,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Attack one claim. Each claim has its own alpha: the chance that a true one is called refuted."""
+    draws = audit.usual if draws is None else draws
+    if draws < FEWEST_DRAWS:
+        raise ParameterError(f"draws must be at least {FEWEST_DRAWS}, not {draws}")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must lie between 0 and 1, not {alpha:g}")
+    if threads is not None and threads < 1:
+        raise ParameterError(f"threads must be at least 1, not {threads}")
+    half = draws // 2
+    hits = _count(audit, half, seed, threads, progress)
+    event, likelier = _pick(audit, hits[PICK], half, alpha)
+    counts = _counts(hits[TEST], event, likelier, half)
+    # One event in one direction, chosen on other draws: a single comparison.
+    bounds = lower_bounds(counts, epsilon=audit.epsilon, delta=audit.delta, alpha=alpha)
+    return Outcome(audit, audit.events[event], likelier, counts, bounds, alpha, seeded=seed is not None)
+
+
+def _counts(hits: Ints, event: int, likelier: int, draws: int) -> Counts:
+    return Counts(int(hits[likelier, event]), int(hits[1 - likelier, event]), draws)
+
+
+def _pick(audit: Audit, hits: Ints, draws: int, alpha: float) -> tuple[int, int]:
+    """The event and direction with the best bound: of epsilon for a pure claim, of delta otherwise."""
+
+    def worth(choice: tuple[int, int]) -> float:
+        found = lower_bounds(
+            _counts(hits, *choice, draws), epsilon=audit.epsilon, delta=audit.delta, alpha=alpha
+        )
+        if audit.delta > 0:
+            return found.delta
+        return -np.inf if found.epsilon is None else found.epsilon
+
+    return max(((event, world) for event in range(len(audit.events)) for world in (0, 1)), key=worth)
+
+
+def _batches(half: int) -> Iterator[tuple[int, int, int, int]]:
+    """Half, world, number and size of each batch."""
+    for which in (PICK, TEST):
+        for world in (0, 1):
+            for number, first in enumerate(range(0, half, BATCH)):
+                yield which, world, number, min(BATCH, half - first)
+
+
+def _count(audit: Audit, half: int, seed: int | None, threads: int | None, progress: Progress) -> Ints:
+    """How often each event happened, by half, world and event."""
+    hits = np.zeros((2, 2, len(audit.events)), dtype=np.int64)
+
+    def work(which: int, world: int, number: int, size: int) -> tuple[int, int, list[int]]:
+        out = audit.draws(world, size, _randomness(seed, audit.name, which, world, number))
+        if len(out) != size:
+            raise AssertionError(f"{audit.name} gave {len(out)} draws instead of {size}")
+        return which, world, [int(np.count_nonzero(event.happens(out))) for event in audit.events]
+
+    progress(audit.name, 0.0)
+    batches = list(_batches(half))
+    pool = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
+    try:
+        waiting = {pool.submit(work, *batch) for batch in batches}
+        while waiting:
+            ready, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+            for future in ready:
+                which, world, found = future.result()
+                hits[which, world] += found
+            progress(audit.name, 1.0 - len(waiting) / len(batches))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return hits
+
+
+def _randomness(seed: int | None, *names: object) -> Randomness:
+    """Randomness of one batch: batches of one seed must not share draws."""
+    if seed is None:
+        return secure()
+    seeded(seed)  # refuses what is not a seed
+    digest = hashlib.blake2b(repr((seed, *names)).encode(), digest_size=16)
+    return seeded(int.from_bytes(digest.digest()))

@@ -1,0 +1,73 @@
+"""`crowdveil audit`: attack what is promised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdveil.cli.options import Json, Threads
+from crowdveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from crowdveil.audit.run import Outcome
+
+
+def audit(
+    mechanism: Annotated[
+        str | None, typer.Argument(help="What to attack; without it they are listed.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Attack every mechanism.")] = False,
+    draws: Annotated[
+        int | None, typer.Option(help="Draws from each of the two inputs; half of them pick the event.")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="Chance of refuting a true claim, for each audit.")] = 1e-3,
+    seed: Annotated[int | None, typer.Option(help="Repeatable draws.", show_default=False)] = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Attack a mechanism: draw from two neighbouring inputs and look for what tells them apart.
+
+    Says "refuted" or "not refuted"; no audit can prove a claim. Claims of a paper that are not ours have
+    "paper" in their name. Exit code 1 when one of ours is refuted.
+
+    Example: crowdveil audit --all
+    """
+    from crowdveil.audit.registry import AUDITS, audit_named
+    from crowdveil.audit.run import run_audits
+    from crowdveil.cli.console import say, say_json, say_table, working
+
+    if mechanism is not None and every:
+        raise ParameterError("give a mechanism or --all, not both")
+    if mechanism is None and not every:
+        if as_json:
+            say_json({"mechanisms": list(AUDITS)})
+        else:
+            say_table(
+                ["mechanism", "whose claim", "protects"], [[a.name, a.whose, a.unit] for a in AUDITS.values()]
+            )
+        return
+    chosen = list(AUDITS.values()) if mechanism is None else [audit_named(mechanism)]
+    with working(threads) as engine:
+        found = run_audits(
+            chosen, draws=draws, alpha=alpha, seed=seed, threads=threads, progress=engine.progress
+        )
+    if as_json:
+        say_json({"audits": [outcome.to_dict() for outcome in found]})
+    else:
+        say_table(
+            ["mechanism", "claimed", "measured", "tested draws", "verdict"], [_row(one) for one in found]
+        )
+        say(f"\nMeasured: at least so much, with confidence {1 - alpha:g} for each row.")
+    if any(outcome.refuted and outcome.audit.whose == "ours" for outcome in found):
+        raise typer.Exit(1)
+
+
+def _row(outcome: Outcome) -> list[str]:
+    claim, bounds = outcome.audit, outcome.bounds
+    claimed = f"epsilon {claim.epsilon:.3f}" + (f", delta {claim.delta:.5f}" if claim.delta else "")
+    if claim.delta:
+        measured = f"delta {max(0.0, bounds.delta):.5f}"
+    else:
+        measured = "nothing" if bounds.epsilon is None else f"epsilon {max(0.0, bounds.epsilon):.3f}"
+    return [claim.name, claimed, measured, f"{outcome.counts.draws:,}", outcome.verdict]

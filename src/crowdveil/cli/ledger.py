@@ -1,0 +1,136 @@
+"""`crowdveil ledger`: what was spent on each dataset, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdveil.cli.options import Json
+from crowdveil.errors import InputError
+
+if TYPE_CHECKING:
+    from crowdveil.ledger import Charge, Total
+
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="The ledger (default: in your state folder).", metavar="FILE"),
+]
+Dataset = Annotated[
+    str | None,
+    typer.Option("--dataset", help="Name of the data (default: the input's path).", metavar="NAME"),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        "--budget", help="The most epsilon to spend on the data; the first one stands.", metavar="E"
+    ),
+]
+
+
+def ledger(
+    file: LedgerFile = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="Show this dataset only.", metavar="NAME")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what was spent on each dataset, its budget and what is left, and every entry.
+
+    Example: crowdveil ledger --dataset side-effects
+    """
+    from crowdveil.cli.console import say_json
+    from crowdveil.ledger import Ledger, default_path
+
+    if file is not None and not file.exists():
+        raise InputError(f"{file}: there is no such ledger")
+    book = Ledger(file or default_path())
+    totals, entries = book.statement(dataset)
+    if as_json:
+        say_json(
+            {
+                "ledger": str(book.path),
+                "datasets": [total.to_dict() for total in totals],
+                "entries": [entry.to_dict() for entry in entries],
+            }
+        )
+        return
+    _show(book.path, dataset, totals, entries)
+
+
+def _show(path: Path, dataset: str | None, totals: list[Total], entries: list[Charge]) -> None:
+    from crowdveil.cli.console import say, say_table
+
+    say(f"Ledger {path}\n")
+    if not entries:
+        say("Nothing is recorded yet." if dataset is None else f"Nothing is recorded about {dataset!r}.")
+        return
+    header = ["dataset", "protects", "epsilon spent", "delta spent", "budget", "left"]
+    say_table(header, [row for total in totals for row in _total_rows(total)])
+    say("")
+    remarks = [remark for total in totals for remark in _remarks(total)]
+    for remark in remarks:
+        say(remark)
+    if remarks:
+        say("")
+    say_table(["time (UTC)", "dataset", "method", "epsilon", "delta", "privacy", "status"], _rows(entries))
+
+
+def _total_rows(total: Total) -> list[list[str]]:
+    """A row for each scope; they cannot be added."""
+    from crowdveil.ledger import plain
+
+    if total.unbounded:
+        return [[total.dataset, "nobody", "unbounded", "unbounded", "none", "-"]]
+    rows = []
+    for spending in total.spent:
+        counted = total.budget is not None and total.budget.scope == spending.scope
+        budget = plain(total.budget.epsilon) if total.budget and counted else "none"
+        left = plain(total.left) if total.left is not None and counted else "-"
+        spent = [plain(spending.epsilon), plain(spending.delta)]
+        rows.append([total.dataset, str(spending.scope), *spent, budget, left])
+    if not rows:
+        budget, left = (plain(total.budget.epsilon),) * 2 if total.budget else ("none", "-")
+        rows.append([total.dataset, str(total.budget.scope) if total.budget else "-", "0", "0", budget, left])
+    return rows
+
+
+def _remarks(total: Total) -> list[str]:
+    remarks = []
+    if total.without_guarantee:
+        remarks.append(
+            f"{total.dataset}: releases without a differential privacy guarantee: {total.without_guarantee}. "
+            "No epsilon bounds what was given away."
+        )
+    elif total.unbounded:
+        remarks.append(f"{total.dataset}: the deltas add up to 1 or more. Nothing is promised any longer.")
+    if len(total.spent) > 1:
+        remarks.append(f"{total.dataset}: epsilons that protect different things are not added up.")
+    if total.seeded:
+        remarks.append(
+            f"{total.dataset}: seeded runs: {total.seeded}. They are NOT PRIVATE: do not publish them."
+        )
+    if total.not_released:
+        remarks.append(
+            f"{total.dataset}: charges whose release was not written: {total.not_released}. "
+            "They stay charged: noise may have been drawn."
+        )
+    return remarks
+
+
+def _rows(entries: list[Charge]) -> list[list[str]]:
+    from crowdveil.ledger import plain
+
+    return [
+        [
+            entry.time.removesuffix("+00:00").replace("T", " "),
+            entry.dataset,
+            entry.method,
+            "-" if entry.epsilon is None else plain(entry.epsilon),
+            "-" if entry.delta is None else plain(entry.delta),
+            entry.privacy,
+            entry.status,
+        ]
+        for entry in entries
+    ]

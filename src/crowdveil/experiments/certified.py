@@ -1,0 +1,174 @@
+"""Certified releases beside the paper's non-private densities, a plain noisy histogram and constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.claims import Claims
+from crowdveil.experiments.datasets import DATASETS, data_folder
+from crowdveil.experiments.result import Outcome, Settings
+from crowdveil.experiments.simulation import HarderClaims
+from crowdveil.randomness import seeded
+from crowdveil.release import certified, priscrowd
+from crowdveil.release.certified import Certified
+from crowdveil.release.density import curve
+from crowdveil.release.plain import plain_densities
+from crowdveil.release.priscrowd import PrisCrowd
+from crowdveil.release.result import Range
+from crowdveil.report import plots
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+SCENARIOS = {
+    "papers, p = .1": HarderClaims(unreliable=0.1, same_centre=True),
+    "papers, p = .3": HarderClaims(unreliable=0.3, same_centre=True),
+    "papers, p = .5": HarderClaims(unreliable=0.5, same_centre=True),
+    "harder": HarderClaims(unreliable=0.1),
+    "harder, 30 % liars": HarderClaims(unreliable=0.3),
+    "harder, 30 % colluding": HarderClaims(unreliable=0.3, lies="colluding"),
+    "harder, 30 % low": HarderClaims(unreliable=0.3, lies="low"),
+}
+
+
+def _truth(components: Floats, points: Floats) -> Floats:
+    """The true densities at points: a row for each object."""
+    weight, mean, spread = (components[:, :, k, None] for k in range(3))
+    z = (points[None, None, :] - mean) / spread
+    heights: Floats = (weight * np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * spread)).sum(axis=1)
+    return heights
+
+
+def _mass_error(masses: Any, components: Floats, limits: Range) -> float:
+    """ISE summed over objects of densities given as masses of equal parts of the range."""
+    width = limits.length / masses.shape[1]
+    points = limits.low + width * (np.arange(masses.shape[1], dtype=np.float64) + 0.5)
+    return float(np.sum((masses / width - _truth(components, points)) ** 2) * width)
+
+
+def _kernel_error(claims: Claims, parameters: PrisCrowd, components: Floats, settings: Settings) -> float:
+    """The same of a non-private kernel density."""
+    weights = priscrowd.estimate(claims, parameters, engine=settings.engine)
+    points = np.linspace(-5.0, 15.0, 2001)
+    truth = _truth(components, points)
+    error = 0.0
+    for i in range(len(claims.objects)):
+        c = weights.combined[claims.offsets[i] : claims.offsets[i + 1]]
+        error += float(np.sum((curve(points, claims.of(i), c, float(weights.bandwidth[i])) - truth[i]) ** 2))
+    return error * float(points[1] - points[0])
+
+
+def simulated(settings: Settings) -> Outcome:
+    """Certified densities in simulations: the papers', a harder one, and liars who are not uniform."""
+    limits = Range(0.0, 10.0)
+    rows: list[dict[str, Any]] = []
+    for name, scenario in SCENARIOS.items():
+        scores: dict[str, list[float]] = {}
+        for seed in settings.each_seed():
+            rng = seeded(seed)
+            claims, parts = scenario.claims(rng=rng), scenario.components(rng=rng)
+            found = {
+                "PrisCrowd, not private": _kernel_error(claims, PrisCrowd(), parts, settings),
+                "Uniform, not private": _kernel_error(
+                    claims, PrisCrowd(weighting="uniform"), parts, settings
+                ),
+            }
+            for epsilon in EPSILONS:
+                made = certified.fit(claims, Certified(epsilon, limits), rng=rng, engine=settings.engine)
+                found[f"certified, epsilon {epsilon:g}"] = _mass_error(made.densities, parts, limits)
+                found[f"plain histogram, epsilon {epsilon:g}"] = _mass_error(
+                    plain_densities(made.noisy), parts, limits
+                )
+            for method, error in found.items():
+                scores.setdefault(method, []).append(error)
+        for method, errors in scores.items():
+            spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0
+            rows.append({"scenario": name, "method": method, "ise": float(np.mean(errors)), "ise_sd": spread})
+        settings.engine.progress(f"certified, {name}", 1.0)
+    columns = list(dict.fromkeys(row["method"] for row in rows))
+    table = {(row["scenario"], row["method"]): row["ise"] for row in rows}
+    return Outcome(
+        {"experiment": "certified-simulated", "seeds": settings.seeds, "rows": rows},
+        ["scenario", *[column.replace("epsilon ", "") for column in columns]],
+        [[name, *[f"{table[name, column]:.2f}" for column in columns]] for name in SCENARIOS],
+        _picture(table),
+        "Density ISE summed over 50 objects of 30 claims each.",
+    )
+
+
+def _picture(table: dict[tuple[str, str], float]) -> Any:
+    picture, (axes,) = plots.figure(9, 4)
+    names = list(SCENARIOS)
+    shown = [
+        "PrisCrowd, not private",
+        "certified, epsilon 1",
+        "certified, epsilon 4",
+        "plain histogram, epsilon 1",
+    ]
+    plots.draw_bars(axes, names, {m: [table[name, m] for name in names] for m in shown}, "ISE")
+    axes.tick_params(axis="x", labelsize=7)
+    picture.subplots_adjust(top=0.85)
+    return picture
+
+
+def real(settings: Settings) -> Outcome:
+    """Certified releases of real claims: error of the released centre, beside paper mode and a constant."""
+    folder = data_folder(settings.data)
+    rows: list[dict[str, Any]] = []
+    for dataset in DATASETS:
+        claims, truths = dataset.load(folder)
+        known = np.flatnonzero(~np.isnan(truths))
+        scale = _log10 if dataset.logarithmic else np.asarray
+        values = scale(claims.values)
+        limits = Range(
+            float(scale(np.array([dataset.range.low]))[0]), float(scale(np.array([dataset.range.high]))[0])
+        )
+        moved = Claims(claims.objects, claims.users, claims.offsets, claims.user_codes, values)
+        aims = scale(truths)
+
+        def error(centres: Floats, aims: Floats = aims, known: Any = known) -> float:
+            return float(np.mean(np.abs(centres[known] - aims[known])))
+
+        raw = np.array([np.median(moved.of(i)) for i in range(len(moved.objects))])
+        usual = float(np.median(moved.values))
+        found = {"raw median, not private": error(raw), "a constant": error(np.full(raw.size, usual))}
+        for epsilon in (1.0, 2.0, 4.0):
+            scores, plain = [], []
+            for seed in settings.each_seed():
+                made = certified.fit(
+                    moved, Certified(epsilon, limits), rng=seeded(seed), engine=settings.engine
+                )
+                scores.append(error(np.median(made.release.values.reshape(raw.size, -1), axis=1)))
+                plain.append(error(_medians(plain_densities(made.noisy), limits)))
+            found[f"certified, epsilon {epsilon:g}"] = float(np.mean(scores))
+            found[f"plain histogram, epsilon {epsilon:g}"] = float(np.mean(plain))
+        useful = certified.usefulness(moved, Certified(1.0, limits))
+        rows += [
+            {"dataset": dataset.name, "method": m, "centre_error": e, "claims_times_epsilon_1": useful}
+            for m, e in found.items()
+        ]
+        settings.engine.progress(f"certified, {dataset.name}", 1.0)
+    columns = list(dict.fromkeys(row["method"] for row in rows))
+    table = {(row["dataset"], row["method"]): row["centre_error"] for row in rows}
+    names = [dataset.name for dataset in DATASETS]
+    picture, axes = plots.figure(10, 3.4, 1, len(names))
+    for panel, name in zip(axes, names, strict=True):
+        plots.draw_bars(panel, [name], {c: [table[name, c]] for c in columns[:6]}, "error of the centre")
+    return Outcome(
+        {"experiment": "certified-real", "seeds": settings.seeds, "rows": rows},
+        ["method", *names],
+        [[column, *[f"{table[name, column]:.4g}" for name in names]] for column in columns],
+        picture,
+        "Error of the released claims' median to known truths, over all of them (population: log10).",
+    )
+
+
+def _log10(values: Any) -> Any:
+    return np.log10(np.maximum(values, 1.0))
+
+
+def _medians(masses: Floats, limits: Range) -> Floats:
+    parts = np.argmax(np.cumsum(masses, axis=1) >= 0.5, axis=1)
+    centres: Floats = limits.low + limits.length * (parts + 0.5) / masses.shape[1]
+    return centres

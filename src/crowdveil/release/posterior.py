@@ -1,0 +1,225 @@
+"""Empirical Bayes on noisy histograms: what each object's density is, given what all of them look like.
+
+Post-processing: nothing here sees a raw claim. The prior over shapes, scales, shares of background and places
+is learned from the noisy histograms of up to 400 objects by EM; an object's own histogram is left out of the
+prior for its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+from scipy.stats import norm
+
+from crowdveil.arrays import Floats, Ints, Singles
+from crowdveil.engines import LocalEngine
+from crowdveil.kernels import templates as loops
+from crowdveil.randomness import Randomness
+from crowdveil.release.histogram import RATIO, Histograms, PairDistances
+from crowdveil.release.templates import PARTS_PER_CELL, SCALES, SHAPES, SHARES, Templates, templates
+
+ROUNDS = 15
+LARGEST_SAMPLE = 400
+SAMPLE_BYTES = 200e6
+LARGEST_TABLE = 2048
+PSEUDO_COUNT = 1.0  # objects' worth of evenness in each part of the prior
+KEPT_PRIOR = 0.9995
+LEAST_UNIFORM, MOST_UNIFORM = 0.02, 0.98
+
+
+def typical_spread(pairs: PairDistances, length: float) -> float:
+    """The typical spread of claims within an object, from the noisy distances of random pairs.
+
+    A pair of honest claims differs by a half-normal of scale sqrt(2) spread, others by the background. The
+    estimate is the posterior mean of log spread under an even prior over spread, its variation between
+    objects, and the share of background; the noise's law is part of the likelihood.
+    """
+    smallest, bins = pairs.smallest, pairs.counts.size
+    edges = np.concatenate([[0.0], smallest * RATIO ** np.arange(bins)])
+    edges[-1] = max(edges[-1], length)
+    spreads = np.geomspace(smallest, length / 2, 40)
+    halves = np.diff(2 * norm.cdf(edges[:, None] / (sqrt(2) * spreads)) - 1, axis=0)  # (bins, spreads)
+    inside = np.minimum(edges / length, 1.0)
+    background = 0.5 * np.diff(1 - (1 - inside) ** 2) + 0.5 * np.diff(np.minimum(2 * inside, 1.0))
+    logs = np.log(spreads)
+    guesses, fits = [], []
+    for variation in (0.0, 0.4, 0.8):
+        for centre in range(spreads.size):
+            near = (
+                np.exp(-0.5 * ((logs - logs[centre]) / variation) ** 2) if variation else np.eye(40)[centre]
+            )
+            honest = halves @ (near / near.sum())
+            for share in (0.02, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9):
+                p = (1 - share) * honest + share * background
+                guesses.append(logs[centre])
+                fits.append(_log_fit(pairs, p))
+    weights = np.exp(np.array(fits) - max(fits))
+    return exp(float(weights @ np.array(guesses) / weights.sum()))
+
+
+def _log_fit(pairs: PairDistances, p: Floats) -> float:
+    """The log-likelihood of noisy counts: normal (for the binomial) plus Laplace noise, in closed form."""
+    mean = pairs.pairs * p
+    sd = np.sqrt(mean * (1 - p) + 1e-9)
+    rate = 1.0 / pairs.scale
+    gap = pairs.counts - mean
+    left = rate * gap + log_ndtr(-(gap / sd + rate * sd))
+    right = -rate * gap + log_ndtr(gap / sd - rate * sd)
+    return float(np.sum(0.5 * (rate * sd) ** 2 + np.logaddexp(left, right)))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What objects look like: weights of (template, share), and of places."""
+
+    profile: Floats  # (C, S), sums to one
+    places: Floats  # (sampled + 1, cells): one row for each sampled object, the last for all others
+    row_of: Ints  # (N,) which row of `places` an object uses
+
+
+class Estimate:
+    """Posterior densities of the objects behind noisy histograms."""
+
+    def __init__(self, noisy: Histograms, *, rng: Randomness, engine: LocalEngine) -> None:
+        self._noisy, self._engine = noisy, engine
+        self._templates: Templates = templates()
+        masses = self._templates.masses
+        self._steps = np.empty((SHARES.size, masses.size), dtype=np.uint8)
+        loops.background_steps(SHARES, masses, 1.0 / noisy.bins, self._steps)
+        self._tables, self._table_begin, self._table_top = self._likelihood_tables()
+        self.prior = self._learn(rng)
+
+    def _likelihood_tables(self) -> tuple[Singles, Ints, Ints]:
+        """A table for each number of claims that occurs, one after the other."""
+        counts, kind = np.unique(self._noisy.claims, return_inverse=True)
+        tops = np.minimum(counts, LARGEST_TABLE)
+        decay = 1.0 / self._noisy.scale
+        made = [
+            loops.likelihood_table(int(top), decay * float(n) / float(top))
+            for n, top in zip(counts, tops, strict=True)
+        ]
+        begins = np.concatenate([[0], np.cumsum(tops + 1)[:-1]])
+        return np.concatenate(made), begins[kind], tops[kind]
+
+    def _arguments(self) -> tuple[object, ...]:
+        noisy, t = self._noisy, self._templates
+        return (
+            *(noisy.counts, noisy.shifts, noisy.claims, self._tables, self._table_begin, self._table_top),
+            *(noisy.cells, t.reach, t.begin, t.masses, self._steps, SHARES),
+        )
+
+    def _learn(self, rng: Randomness) -> Prior:
+        """EM over a sample of objects."""
+        noisy, cells = self._noisy, self._noisy.cells
+        objects = noisy.claims.size
+        profiles = (self._templates.reach.size, SHARES.size)
+        room = int(SAMPLE_BYTES / (4.0 * cells * profiles[0] * profiles[1]))
+        size = min(objects, LARGEST_SAMPLE, max(1, room))
+        chosen = np.sort(rng.stream("sample", purpose="prior").uniforms(objects).argsort()[:size])
+        likelihood = np.empty((size, cells, *profiles), dtype=np.float32)
+        wanted = np.ones(profiles, dtype=np.bool_)
+        arguments = self._arguments()
+        self._engine.spread(
+            "prior",
+            size,
+            lambda first, last: loops.fill_likelihoods(chosen, *arguments, wanted, first, last, likelihood),
+        )
+        flat = likelihood.reshape(size * cells, -1)
+        parts = [np.full(k, 1.0 / k) for k in (len(SHAPES), SCALES.size, SHARES.size)]
+        here = np.full((size, cells), 1.0 / cells)  # posterior of each sampled object's place
+        even = 0.5
+        for _ in range(ROUNDS):
+            profile = np.einsum("a,b,c->abc", *parts).ravel()
+            place = _leave_one_out(here, even)
+            fit = (flat @ profile.astype(np.float32)).reshape(size, cells).astype(np.float64)
+            here = fit * place
+            total = here.sum(axis=1, keepdims=True)
+            here /= total
+            even = float(
+                np.clip(np.mean(even / cells * fit.sum(axis=1) / total[:, 0]), LEAST_UNIFORM, MOST_UNIFORM)
+            )
+            weight = (place / total).ravel().astype(np.float32)
+            found = ((weight @ flat) * profile).reshape(len(SHAPES), SCALES.size, SHARES.size)
+            parts = [_smoothed(found.sum(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
+        row_of = np.full(objects, size, dtype=np.int64)
+        row_of[chosen] = np.arange(size)
+        others = even / cells + (1 - even) * here.mean(axis=0)
+        places = np.vstack([_leave_one_out(here, even), others])
+        return Prior(np.einsum("a,b,c->abc", *parts).reshape(profiles), places, row_of)
+
+    def draw(
+        self, per_object: int, *, rng: Randomness, names: object, keep: bool = False
+    ) -> tuple[Floats, Singles]:
+        """Claims for each object (ascending, as values), and the densities themselves if they are kept.
+
+        A density is a row of masses of equal parts of the range.
+        """
+        noisy, t = self._noisy, self._templates
+        objects = noisy.claims.size
+        out = np.empty((objects, per_object))
+        parts = noisy.cells * PARTS_PER_CELL
+        density = np.empty((objects if keep else 0, parts), dtype=np.float32)
+        wanted = _most(self.prior.profile)
+        log_prior = np.log(np.maximum(self.prior.profile, 1e-300))
+        log_places = np.log(self.prior.places)
+        key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
+        arguments = self._arguments()
+        self._engine.spread(
+            "synthetic claims",
+            objects,
+            lambda first, last: loops.release_posteriors(
+                *arguments,
+                wanted,
+                log_prior,
+                log_places,
+                self.prior.row_of,
+                t.curves,
+                t.curve_begin,
+                t.curve_reach,
+                PARTS_PER_CELL,
+                key,
+                nonces,
+                first,
+                last,
+                density,
+                out,
+            ),
+        )
+        return noisy.range.low + noisy.range.length * out, density
+
+
+def _leave_one_out(here: Floats, even: float) -> Floats:
+    """The prior of each object's place: partly even, partly where the other objects are."""
+    size, cells = here.shape
+    if size == 1:
+        return np.full((1, cells), 1.0 / cells)
+    others = np.maximum(here.sum(axis=0) - here, 0.0) / (size - 1)
+    prior: Floats = even / cells + (1 - even) * others
+    return prior
+
+
+def _smoothed(found: Floats) -> Floats:
+    weights = found + PSEUDO_COUNT / found.size
+    smoothed: Floats = weights / weights.sum()
+    return smoothed
+
+
+def _most(profile: Floats) -> NDArray[np.bool_]:
+    """The fewest (template, share) pairs that hold nearly all of the prior."""
+    order = np.argsort(-profile, axis=None)
+    enough = int(np.searchsorted(np.cumsum(profile.ravel()[order]), KEPT_PRIOR)) + 1
+    wanted = np.zeros(profile.size, dtype=np.bool_)
+    wanted[order[:enough]] = True
+    return wanted.reshape(profile.shape)
+
+
+def bins_for(spread: float, claims: float, epsilon: float, length: float) -> int:
+    """How many bins the range is cut into: narrow for much data or a small spread, at least 4."""
+    width = spread * float(np.clip(1.7 * (30 / (claims * epsilon)) ** 0.35, 0.5, 3.0))
+    finest = 512.0 if claims * epsilon > 2 * log(510) else 2 + exp(claims * epsilon / 2)
+    width = min(max(width, length / finest), length / 4)
+    return max(4, round(length / width))

@@ -1,0 +1,85 @@
+"""The templates of the empirical Bayes estimate: what an object's claims can look like.
+
+A template is a shape of two normal components at one of thirteen scales around the bin's width; a location
+and a share of uniform background complete it. Everything here is fixed before any data are seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.kernels.histograms import CELLS
+
+SCALES = 0.2 * 1.27 ** np.arange(13)  # in bins
+SHARES = np.array([0.01, 0.05, 0.15, 0.3, 0.5, 0.8])
+# (weight, offset, scale) of two normals each, in units of the template's scale.
+SHAPES = {
+    "normal": ((1.0, 0.0, 1.0), (0.0, 0.0, 1.0)),
+    "heavy": ((0.75, 0.0, 0.7), (0.25, 0.0, 1.9)),
+    "flat": ((0.5, -0.85, 0.55), (0.5, 0.85, 0.55)),
+    "skewed right": ((0.65, -0.45, 0.6), (0.35, 0.85, 1.1)),
+    "skewed left": ((0.65, 0.45, 0.6), (0.35, -0.85, 1.1)),
+    "bimodal": ((0.5, -1.6, 0.55), (0.5, 1.6, 0.55)),
+    "spike and slab": ((0.5, 0.0, 0.25), (0.5, 0.0, 1.5)),
+}
+PARTS_PER_CELL = 4  # the released density is this much finer than a cell
+LARGEST_REACH = 12  # bins; what lies beyond is lumped into the last ones
+
+
+@dataclass(frozen=True)
+class Templates:
+    """All shapes at all scales, laid out for the loops: probabilities of bins, and fine curves."""
+
+    reach: Ints  # (C,) bins to either side
+    begin: Ints  # (C,) where a template's bin probabilities begin: 3 places of 2 reach + 1
+    masses: Floats
+    curve_reach: Ints  # (C,) parts to either side
+    curve_begin: Ints
+    curves: Floats
+
+
+def _cumulative(edges: Floats, shape: tuple[tuple[float, float, float], ...], scale: float) -> Floats:
+    total = np.zeros(edges.size)
+    for weight, offset, width in shape:
+        if weight:
+            total += weight * norm.cdf((edges - offset * scale) / (width * scale))
+    return total
+
+
+def _lumped(edges: Floats, shape: tuple[tuple[float, float, float], ...], scale: float) -> Floats:
+    cumulative = _cumulative(edges, shape, scale)
+    masses = np.diff(cumulative)
+    masses[0] += cumulative[0]
+    masses[-1] += 1.0 - cumulative[-1]
+    return masses
+
+
+def templates() -> Templates:
+    """The templates, in bins: one bin is 1 wide, a location is the middle of one of its three cells."""
+    reach, masses, curve_reach, curves = [], [], [], []
+    parts = CELLS * PARTS_PER_CELL
+    for shape in SHAPES.values():
+        extent = max(abs(offset) + 3.2 * width for weight, offset, width in shape if weight)
+        for scale in SCALES.tolist():
+            bins = min(LARGEST_REACH, int(np.ceil(extent * scale)) + 1)
+            reach.append(bins)
+            for phase in range(CELLS):
+                edges = np.arange(-bins, bins + 2, dtype=np.float64) - (phase + 0.5) / CELLS
+                masses.append(_lumped(edges, shape, scale))
+            fine = int(np.ceil((extent + 1.5) * scale * parts)) + 1
+            curve_reach.append(fine)
+            curves.append(np.diff(_cumulative(np.arange(-fine, fine + 1) / parts, shape, scale)))
+    sizes = np.array([CELLS * (2 * bins + 1) for bins in reach])
+    lengths = np.array([2 * fine for fine in curve_reach])
+    return Templates(
+        reach=np.array(reach),
+        begin=np.concatenate([[0], np.cumsum(sizes)[:-1]]),
+        masses=np.concatenate(masses),
+        curve_reach=np.array(curve_reach),
+        curve_begin=np.concatenate([[0], np.cumsum(lengths)[:-1]]),
+        curves=np.concatenate(curves),
+    )

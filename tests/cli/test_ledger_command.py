@@ -1,0 +1,135 @@
+"""`crowdveil ledger`: what was spent, the budget, what is left, and every entry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from crowdveil.cli.ledger import ledger
+from crowdveil.errors import CrowdveilError, InputError
+from crowdveil.guarantee import Guarantee, NoGuarantee
+from crowdveil.ledger import Ledger
+
+app = typer.Typer()
+app.command()(ledger)
+
+CLAIM = Guarantee(0.1, 1e-6, "claim", "replace-one", "central")
+USER = Guarantee(2.5, 0.0, "user", "add-remove", "central")
+
+
+def _told(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.exception
+    return done.stdout
+
+
+def _refuse(constant: str) -> Any:
+    raise AssertionError(f"JSON is not strict: {constant}")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Ledger:
+    """A ledger in which everything has happened."""
+    book = Ledger(tmp_path / "ledger.sqlite3")
+    for _ in range(3):
+        book.completed(book.charge("drugs", CLAIM, method="basic", seeded=False, budget=1))
+    book.charge("drugs", CLAIM, method="basic", seeded=True)
+    book.charge("trial", CLAIM, method="basic", seeded=False)
+    book.charge("trial", USER, method="certified", seeded=False)
+    book.completed(book.charge("paper", NoGuarantee("why"), method="priscrowd", seeded=False))
+    return book
+
+
+def _row(text: str, *cells: str) -> bool:
+    """Whether a line of the table has these cells."""
+    return any(line.split("  ") and _cells(line) == list(cells) for line in text.splitlines())
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_spending_budget_and_what_is_left_are_shown(book: Ledger) -> None:
+    text = _told("--ledger", book.path)
+    assert str(book.path) in text
+    assert _row(text, "drugs", "each claim, replace-one, central", "0.3", "3e-6", "1", "0.7")
+    assert _row(text, "trial", "each claim, replace-one, central", "0.1", "1e-6", "none", "-")
+    assert _row(text, "trial", "each user, add-remove, central", "2.5", "0", "none", "-")
+    assert _row(text, "paper", "nobody", "unbounded", "unbounded", "none", "-")
+    assert "drugs: seeded runs: 1. They are NOT PRIVATE" in text
+    assert "trial: charges whose release was not written: 2." in text
+    assert "trial: epsilons that protect different things are not added up." in text
+    assert "paper: releases without a differential privacy guarantee: 1." in text
+    assert "drugs: charges whose release" not in text
+
+
+def test_entries_are_shown(book: Ledger) -> None:
+    rows = [_cells(line)[1:] for line in _told("--ledger", book.path).splitlines() if line.startswith("20")]
+    assert rows == [
+        *[["drugs", "basic", "0.1", "1e-6", "private", "released"]] * 3,
+        ["drugs", "basic", "0.1", "1e-6", "not private (seeded)", "recorded, not released"],
+        ["trial", "basic", "0.1", "1e-6", "private", "charged, not released"],
+        ["trial", "certified", "2.5", "0", "private", "charged, not released"],
+        ["paper", "priscrowd", "-", "-", "no guarantee", "released"],
+    ]
+
+
+def test_one_dataset_alone_is_shown(book: Ledger) -> None:
+    text = _told("--ledger", book.path, "--dataset", "paper")
+    assert "paper" in text
+    assert "drugs" not in text
+    assert "Nothing is recorded about 'nobody'" in _told("--ledger", book.path, "--dataset", "nobody")
+
+
+def test_json_says_the_same(book: Ledger) -> None:
+    told = json.loads(_told("--ledger", book.path, "--json"), parse_constant=_refuse)
+    claim = {"unit": "claim", "adjacency": "replace-one", "trust": "central"}
+    drugs, trial, paper = told["datasets"]
+    assert drugs == {
+        "dataset": "drugs",
+        "spent": [{"scope": claim, "epsilon": 0.3, "delta": 3e-6, "charges": 3}],
+        "budget": {"epsilon": 1.0, "scope": claim},
+        "left": 0.7,
+        "unbounded": False,
+        "without_guarantee": 0,
+        "seeded": 1,
+        "not_released": 0,
+    }
+    assert [spending["epsilon"] for spending in trial["spent"]] == [0.1, 2.5]
+    assert (paper["unbounded"], paper["without_guarantee"], paper["left"]) == (True, 1, None)
+    first, last = told["entries"][0], told["entries"][-1]
+    assert (first["epsilon"], first["scope"], first["status"]) == (0.1, claim, "released")
+    assert (last["epsilon"], last["scope"], last["privacy"]) == (None, None, "no guarantee")
+
+
+def test_the_ledger_in_the_state_folder_is_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert "Nothing is recorded yet." in _told()
+    assert json.loads(_told("--json"))["entries"] == []
+    assert list(tmp_path.iterdir()) == []
+    Ledger(tmp_path / "state" / "crowdveil" / "ledger.sqlite3").charge("d", CLAIM, method="m", seeded=False)
+    assert len(json.loads(_told("--json"))["entries"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["missing", "text", "folder"])
+def test_what_is_no_ledger_is_refused_in_one_line(tmp_path: Path, kind: str) -> None:
+    path = tmp_path if kind == "folder" else tmp_path / "ledger"
+    if kind == "text":
+        path.write_text("not a ledger " * 100)
+    done = CliRunner().invoke(app, ["--ledger", str(path)])
+    assert isinstance(done.exception, CrowdveilError)
+    assert isinstance(done.exception, InputError) or kind == "folder"
+    assert str(path) in str(done.exception)
+    assert str(done.exception).isprintable()
+    assert done.stdout == ""
+
+
+def test_help_has_an_example() -> None:
+    assert "Example: crowdveil ledger" in CliRunner().invoke(app, ["--help"]).stdout
