@@ -1,8 +1,8 @@
 """Collect, combine and publish crowdsourced data without giving anybody away.
 
-    from crowdveil import Claims, PrisCrowd, release_priscrowd
+    from crowdveil import Certified, Claims, Range, release_certified
     claims = Claims.from_frame(table, object="drug", user="patient", value="severity")
-    released = release_priscrowd(claims, PrisCrowd(per_object=30))
+    released = release_certified(claims, Certified(epsilon=2, range=Range(0, 10)))
     released.to_frame(), released.promise.sentence()
 
 Names are imported when they are first used, so that `import crowdveil` costs nothing.
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
     from crowdveil.files import read_claims
     from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee
+    from crowdveil.ledger import Ledger
     from crowdveil.randomness import secure, seeded
     from crowdveil.release.basic import Basic
     from crowdveil.release.basic import release as release_basic
+    from crowdveil.release.certified import Certified
+    from crowdveil.release.certified import release as release_certified
     from crowdveil.release.deniability import PrivacyTest
     from crowdveil.release.priscrowd import PrisCrowd
     from crowdveil.release.priscrowd import release as release_priscrowd
@@ -30,11 +33,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Basic": "release.basic",
+    "Certified": "release.certified",
     "Claims": "claims",
     "CrowdveilError": "errors",
     "Deniability": "guarantee",
     "Guarantee": "guarantee",
     "InputError": "errors",
+    "Ledger": "ledger",
     "LocalEngine": "engines",
     "NoGuarantee": "guarantee",
     "OutputError": "errors",
@@ -46,6 +51,7 @@ _HOMES = {
     "Status": "release.result",
     "read_claims": "files",
     "release_basic": "release.basic:release",
+    "release_certified": "release.certified:release",
     "release_priscrowd": "release.priscrowd:release",
     "secure": "randomness",
     "seeded": "randomness",
@@ -54,11 +60,13 @@ _HOMES = {
 
 __all__ = [
     "Basic",
+    "Certified",
     "Claims",
     "CrowdveilError",
     "Deniability",
     "Guarantee",
     "InputError",
+    "Ledger",
     "LocalEngine",
     "NoGuarantee",
     "OutputError",
@@ -71,6 +79,7 @@ __all__ = [
     "__version__",
     "read_claims",
     "release_basic",
+    "release_certified",
     "release_priscrowd",
     "secure",
     "seeded",

@@ -24,7 +24,8 @@ from crowdveil.randomness.samplers import uniform
 Steps = NDArray[np.uint8]
 
 STEPS = 256  # probabilities are told apart in steps of their square root
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE = 12.0  # how far below the best, in log-likelihood, a template is left out
+HOPELESS = 16.0  # the same for a location under the usual templates
 
 
 @inlined
@@ -84,6 +85,7 @@ def log_likelihoods(
     steps: Steps,
     shares: Floats,
     wanted: NDArray[np.bool_],
+    places: NDArray[np.bool_],
     rows: Singles,
     out: Singles,
 ) -> None:
@@ -100,6 +102,8 @@ def log_likelihoods(
             sums[b + 1, s] = sums[b, s] + rows[b, step_of(shares[s] * inside / cells)]
     edge = np.empty(bins)
     for j in range(cells):
+        if not places[j]:
+            continue
         middle = (j + shift) // CELLS
         phase = (j + shift) % CELLS
         for c in range(reach.size):
@@ -149,6 +153,7 @@ def fill_likelihoods(
 ) -> None:
     """Likelihoods relative to the largest, for the chosen objects number first ... last - 1."""
     rows = np.empty((counts.shape[1], STEPS), dtype=np.float32)
+    everywhere = np.ones(cells, dtype=np.bool_)
     for place in range(first, last):
         i = chosen[place]
         table = tables[table_begin[i] : table_begin[i] + table_top[i] + 1]
@@ -164,6 +169,7 @@ def fill_likelihoods(
             steps,
             shares,
             wanted,
+            everywhere,
             rows,
             out[place],
         )
@@ -188,6 +194,7 @@ def release_posteriors(
     masses: Floats,
     steps: Steps,
     shares: Floats,
+    usual: NDArray[np.bool_],
     wanted: NDArray[np.bool_],
     log_prior: Floats,
     log_place: Floats,
@@ -212,25 +219,34 @@ def release_posteriors(
     rows = np.empty((counts.shape[1], STEPS), dtype=np.float32)
     fit = np.empty((cells, reach.size, shares.size), dtype=np.float32)
     curve = np.empty(cells * per_cell)
+    places = np.empty(cells, dtype=np.bool_)
     for i in range(first, last):
         table = tables[table_begin[i] : table_begin[i] + table_top[i] + 1]
-        log_likelihoods(
-            counts[i],
-            shifts[i],
-            claims[i],
-            cells,
-            table,
-            reach,
-            begin,
-            masses,
-            steps,
-            shares,
-            wanted,
-            rows,
-            fit,
-        )
+        prior = log_place[place_row[i]]
+        # First a few templates everywhere, then all of them where an object can be.
+        for look in (usual, wanted):
+            if look is usual:
+                places[:] = True
+            log_likelihoods(
+                counts[i],
+                shifts[i],
+                claims[i],
+                cells,
+                table,
+                reach,
+                begin,
+                masses,
+                steps,
+                shares,
+                look,
+                places,
+                rows,
+                fit,
+            )
+            if look is usual:
+                keep_likely(fit, usual, prior, places)
         posterior_curve(
-            fit, wanted, log_prior, log_place[place_row[i]], curves, curve_begin, curve_reach, per_cell, curve
+            fit, wanted, places, log_prior, prior, curves, curve_begin, curve_reach, per_cell, curve
         )
         if density.shape[0] > 0:
             for x in range(curve.size):
@@ -240,9 +256,25 @@ def release_posteriors(
 
 
 @compiled
+def keep_likely(fit: Singles, usual: NDArray[np.bool_], log_place: Floats, places: NDArray[np.bool_]) -> None:
+    """Keep the locations that some usual template makes likely enough to matter."""
+    cells, templates, shares = fit.shape
+    best = np.full(cells, -np.inf)
+    for j in range(cells):
+        for c in range(templates):
+            for s in range(shares):
+                if usual[c, s]:
+                    best[j] = max(best[j], fit[j, c, s] + log_place[j])
+    least = best.max() - HOPELESS
+    for j in range(cells):
+        places[j] = best[j] > least
+
+
+@compiled
 def posterior_curve(
     fit: Singles,
     wanted: NDArray[np.bool_],
+    places: NDArray[np.bool_],
     log_prior: Floats,
     log_place: Floats,
     curves: Floats,
@@ -255,18 +287,24 @@ def posterior_curve(
     cells, templates, shares = fit.shape
     highest = -np.inf
     for j in range(cells):
+        if not places[j]:
+            continue
         for c in range(templates):
             for s in range(shares):
                 if wanted[c, s]:
                     highest = max(highest, fit[j, c, s] + log_prior[c, s] + log_place[j])
     curve[:] = 0.0
     for j in range(cells):
+        if not places[j]:
+            continue
         for c in range(templates):
             weight = 0.0
             for s in range(shares):
                 if wanted[c, s]:
-                    weight += math.exp(fit[j, c, s] + log_prior[c, s] + log_place[j] - highest)
-            if weight > NEGLIGIBLE:
+                    score = fit[j, c, s] + log_prior[c, s] + log_place[j] - highest
+                    if score > -NEGLIGIBLE:
+                        weight += math.exp(score)
+            if weight > 0.0:
                 left = j * per_cell + per_cell // 2 - curve_reach[c]
                 for d in range(max(0, -left), min(2 * curve_reach[c], curve.size - left)):
                     curve[left + d] += weight * curves[curve_begin[c] + d]

@@ -27,7 +27,8 @@ LARGEST_SAMPLE = 400
 SAMPLE_BYTES = 200e6
 LARGEST_TABLE = 2048
 PSEUDO_COUNT = 1.0  # objects' worth of evenness in each part of the prior
-KEPT_PRIOR = 0.9995
+KEPT_PRIOR = 0.999
+USUAL_PRIOR = 0.25
 LEAST_UNIFORM, MOST_UNIFORM = 0.02, 0.98
 
 
@@ -163,7 +164,7 @@ class Estimate:
         out = np.empty((objects, per_object))
         parts = noisy.cells * PARTS_PER_CELL
         density = np.empty((objects if keep else 0, parts), dtype=np.float32)
-        wanted = _most(self.prior.profile)
+        wanted, usual = _most(self.prior.profile, KEPT_PRIOR), _most(self.prior.profile, USUAL_PRIOR)
         log_prior = np.log(np.maximum(self.prior.profile, 1e-300))
         log_places = np.log(self.prior.places)
         key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
@@ -173,6 +174,7 @@ class Estimate:
             objects,
             lambda first, last: loops.release_posteriors(
                 *arguments,
+                usual,
                 wanted,
                 log_prior,
                 log_places,
@@ -208,10 +210,10 @@ def _smoothed(found: Floats) -> Floats:
     return smoothed
 
 
-def _most(profile: Floats) -> NDArray[np.bool_]:
-    """The fewest (template, share) pairs that hold nearly all of the prior."""
+def _most(profile: Floats, share: float) -> NDArray[np.bool_]:
+    """The fewest (template, share) pairs that hold that much of the prior."""
     order = np.argsort(-profile, axis=None)
-    enough = int(np.searchsorted(np.cumsum(profile.ravel()[order]), KEPT_PRIOR)) + 1
+    enough = int(np.searchsorted(np.cumsum(profile.ravel()[order]), share)) + 1
     wanted = np.zeros(profile.size, dtype=np.bool_)
     wanted[order[:enough]] = True
     return wanted.reshape(profile.shape)
