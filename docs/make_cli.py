@@ -14,6 +14,7 @@ COMMANDS = [
     "explain",
     "ledger",
     "audit",
+    "plan release",
     "simulate claims",
     "reproduce",
 ]

@@ -27,6 +27,7 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["explain"],
         ["ledger"],
         ["audit"],
+        ["plan", "release"],
         ["reproduce"],
         ["simulate"],
         ["simulate", "claims"],

@@ -9,14 +9,18 @@ import numpy as np
 
 from crowdveil.arrays import Ints
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
 from crowdveil.randomness import Randomness, gaussian
 from crowdveil.randomness.response import Response
+from crowdveil.release.histogram import noisy_histograms
+from crowdveil.release.result import Range
 
 _EPSILON = Fraction(1)
 _STEPS = 10
 _VARIANCE = Fraction(7, 2)
 _SHIFT = 2
-_COUNTS = ((1, 0), (0, 1))  # one claim, in the first bin or in the second
+_VALUES = (1.0, 4.0)  # one claim, in the first of four bins of 0 ... 12 or in the second
 _SENSITIVITY = 2
 _KRR = Response.of(6, 1.0)
 
@@ -32,9 +36,18 @@ def _laplace(world: int, count: int, rng: Randomness) -> Outputs:
 
 
 def _histogram(world: int, count: int, rng: Randomness) -> Outputs:
-    """Counts of two bins; this is what a release's own noisy histogram replaces."""
-    noise = laplace_noise(rng, 2 * count, _SENSITIVITY / _EPSILON).reshape(count, 2)
-    return np.array(_COUNTS[world]) + noise
+    """Noisy counts of two bins, by the function that certified releases use: one object a repetition.
+
+    Bins start at a random place; the third of the objects whose first bin starts with the range is kept.
+    """
+    objects = 3 * count + 40 * math.isqrt(count) + 400
+    value = _VALUES[world]
+    claims = Claims.from_columns(np.arange(objects), np.zeros(objects, np.int64), np.full(objects, value))
+    noisy = noisy_histograms(
+        claims, Range(0.0, 12.0), 4, _EPSILON, _SENSITIVITY, rng=rng, engine=LocalEngine(1)
+    )
+    kept: Outputs = noisy.counts[noisy.shifts == 0][:count, :2]
+    return kept
 
 
 def _first_bin_rather_than_second(first: int, second: int) -> Event:
