@@ -32,8 +32,8 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/crowdveil demo --force
 
 check: setup
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks docs examples
+	$(BIN)/ruff check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

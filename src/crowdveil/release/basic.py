@@ -3,7 +3,8 @@
 Claims are clamped to the declared range and rounded to a public grid on it; exact discrete Laplace noise is
 added in whole steps of the grid. One claim moves by at most G steps, so noise of scale G / epsilon gives
 pure epsilon-differential privacy for each claim, replace-one: the number of claims of an object shows.
-Noisy claims are published in ascending order; the order of the raw claims would give them away.
+Noisy claims are published in ascending order: the order of the raw ones would show ranks for nothing (it
+would not cost epsilon, because sorting does not move rows farther apart in L1).
 """
 
 from __future__ import annotations

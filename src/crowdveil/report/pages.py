@@ -20,7 +20,7 @@ from crowdveil.report.certificate import certificate
 
 ROWS_SHOWN = 200
 PICTURES = 6
-LARGEST_FOR_BOUND = 2000  # claims of an object for which Theorem 1's bound is worked out
+LARGEST_FOR_BOUND = 500  # claims of an object for which Theorem 1's bound is worked out
 OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an even weight
 
 
