@@ -85,10 +85,11 @@ class Claims:
         users = _frozen(self.user_codes[order])
         return Claims(self.objects, self.users, self.offsets, users, _frozen(values[order])), outside
 
-    def capped(self, most: int) -> Claims:
+    def capped(self, most: int, *, keep_objects: bool = False) -> Claims:
         """At most that many claims of each user, chosen by a hash of names, never by values.
 
-        Objects that lose all their claims are left out.
+        Objects that lose all their claims are left out, unless they are kept: the one case in which an
+        object has no claim.
         """
         keys = (
             self.objects.hash(seed=1).to_numpy()[self._owners()]
@@ -101,7 +102,7 @@ class Claims:
         kept = np.zeros(len(self), dtype=np.bool_)
         kept[order[rank < most]] = True
         counts = np.bincount(self._owners()[kept], minlength=len(self.objects))
-        left = np.flatnonzero(counts)
+        left = np.arange(counts.size) if keep_objects else np.flatnonzero(counts)
         return Claims(
             self.objects.gather(left),
             self.users,

@@ -19,7 +19,7 @@ from crowdveil.guarantee import Guarantee, NoGuarantee
 from crowdveil.kernels.templates import STEPS, likelihood_table
 from crowdveil.randomness import Randomness, secure, seeded
 from crowdveil.release import priscrowd
-from crowdveil.release.certified import Certified, _private_part, fit, release, usefulness
+from crowdveil.release.certified import Certified, fit, release, usefulness
 from crowdveil.release.density import curve
 from crowdveil.release.histogram import RATIO, PairDistances, noisy_histograms, pair_distances
 from crowdveil.release.posterior import bins_for, typical_spread
@@ -265,16 +265,27 @@ def test_at_user_level_at_most_the_cap_is_used_whatever_the_values() -> None:
     assert promise.unit == "user"
 
 
-def test_add_remove_never_uses_the_number_of_claims() -> None:
+def test_under_add_remove_no_exact_count_leaves_the_noisy_statistics() -> None:
     claims = _claims(3)
-    parameters = Certified(4.0, Range(0, 10), adjacency="add-remove")
-    noisy = _private_part(claims, parameters, seeded(1), ONE)
+    arguments: Any = {"rng": seeded(1), "engine": ONE}
+    pairs = pair_distances(claims, Range(0, 10), 0.01, Fraction(1), 2, "add-remove", **arguments)
+    assert pairs.pairs == max(1, pairs.counts.sum()) != 750
+    noisy = noisy_histograms(claims, Range(0, 10), 8, Fraction(1), 1, "add-remove", **arguments)
     assert (noisy.claims == np.maximum(1, noisy.counts.sum(axis=1))).all()
     assert (noisy.claims != claims.counts()).any()
-    made = release(claims, parameters, rng=secure())
-    assert isinstance(made.promise, Guarantee)
-    assert made.promise.adjacency == "add-remove"
-    assert len(made) == 1500
+
+
+def test_under_add_remove_the_published_objects_are_all_objects() -> None:
+    # One claim of each user is kept, so that most objects keep none: that must not show.
+    claims = Claims.from_columns(np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40), np.full(120, 5.0))
+    assert len(claims.capped(1).objects) <= 3
+    for adjacency, objects in (("add-remove", 40), ("replace-one", len(claims.capped(1).objects))):
+        parameters = Certified(9.0, Range(0, 10), unit="user", cap=1, adjacency=adjacency)  # type: ignore[arg-type]
+        made = release(claims, parameters, rng=secure())
+        assert len(made.objects) == objects
+        assert len(made) == 30 * objects
+        assert isinstance(made.promise, Guarantee)
+        assert made.promise.adjacency == adjacency
 
 
 def test_a_pooled_release_has_one_distribution() -> None:

@@ -154,7 +154,8 @@ def fit(
     rng = rng or secure()
     engine = engine or LocalEngine()
     if parameters.cap is not None:
-        claims = claims.capped(parameters.cap)
+        # Which objects keep a claim is public only if who claimed what is.
+        claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
     claims, _ = claims.clamped(parameters.range.low, parameters.range.high)
     if parameters.pooled:
         claims = _pooled(claims)
@@ -176,26 +177,19 @@ def _private_part(claims: Claims, parameters: Certified, rng: Randomness, engine
         share = min(PAIR_SHARE, PAIR_COUNT * group / pairs / float(epsilon))
     for_pairs = epsilon * max(Fraction(1, 1000), Fraction(int(share * 1000), 1000))
     near = pair_distances(
-        claims, parameters.range, parameters.step, for_pairs, 2 * group, rng=rng, engine=engine
-    )
-    typical = float(claims.counts().mean())
-    if not fixed:
-        typical = max(2.0, 2.0 * float(near.counts.sum()) / len(claims.objects))
-    spread = typical_spread(near, parameters.range.length)
-    bins = bins_for(spread, typical, parameters.epsilon / group, parameters.range.length)
-    noisy = noisy_histograms(
-        claims,
-        parameters.range,
-        bins,
-        epsilon - for_pairs,
-        (2 if fixed else 1) * group,
+        *(claims, parameters.range, parameters.step, for_pairs, 2 * group, parameters.adjacency),
         rng=rng,
         engine=engine,
     )
-    if fixed:
-        return noisy
-    told = np.maximum(1, noisy.counts.sum(axis=1))  # never the true number of claims
-    return Histograms(noisy.counts, noisy.shifts, told, noisy.range, noisy.bins, noisy.scale)
+    typical = float(claims.counts().mean()) if fixed else max(2.0, 2.0 * near.pairs / len(claims.objects))
+    spread = typical_spread(near, parameters.range.length)
+    bins = bins_for(spread, typical, parameters.epsilon / group, parameters.range.length)
+    sensitivity = (2 if fixed else 1) * group
+    return noisy_histograms(
+        *(claims, parameters.range, bins, epsilon - for_pairs, sensitivity, parameters.adjacency),
+        rng=rng,
+        engine=engine,
+    )
 
 
 def _pooled(claims: Claims) -> Claims:

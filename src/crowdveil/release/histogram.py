@@ -3,7 +3,8 @@
 Both are counts of claims or pairs with exact discrete Laplace noise. Adjacency replace-one: the value of one
 claim changes; who claimed what, and so n_i, is public. One value sits in one bin of one object: L1
 sensitivity 2. One value sits in at most one pair, which moves between two bins: L1 sensitivity 2. The
-matching into pairs is uniformly random in both worlds.
+matching into pairs is uniformly random in both worlds. Adjacency add-remove: no exact count leaves this file;
+numbers of claims and of pairs are sums of noisy counts.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from crowdveil.arrays import Ints
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Adjacency
 from crowdveil.kernels import histograms
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.randomness import Randomness
@@ -34,7 +36,7 @@ class PairDistances:
 
     counts: Ints
     smallest: float
-    pairs: int  # public: the sum of floor(n_i / 2)
+    pairs: int  # the sum of floor(n_i / 2), or under add-remove that of the noisy counts
     scale: float  # of the noise
 
 
@@ -44,7 +46,7 @@ class Histograms:
 
     counts: Ints  # (N, bins + 1)
     shifts: NDArray[np.int8]  # (N,)
-    claims: Ints  # (N,) public n_i
+    claims: Ints  # (N,) n_i, or under add-remove the sum of the noisy counts
     range: Range
     bins: int  # how many bins cover the range
     scale: float  # of the noise
@@ -69,6 +71,7 @@ def pair_distances(
     resolution: float,
     epsilon: Fraction,
     sensitivity: int,
+    adjacency: Adjacency = "replace-one",
     *,
     rng: Randomness,
     engine: LocalEngine,
@@ -87,7 +90,10 @@ def pair_distances(
     noise = rng.stream("pairs", purpose="pair noise").discrete_laplace(
         bins, num=scale.numerator, den=scale.denominator
     )
-    return PairDistances(counts + noise, resolution, int((claims.counts() // 2).sum()), float(scale))
+    noisy = counts + noise
+    fixed = adjacency == "replace-one"
+    pairs = int((claims.counts() // 2).sum()) if fixed else max(1, int(noisy.sum()))
+    return PairDistances(noisy, resolution, pairs, float(scale))
 
 
 def noisy_histograms(
@@ -96,6 +102,7 @@ def noisy_histograms(
     bins: int,
     epsilon: Fraction,
     sensitivity: int,
+    adjacency: Adjacency = "replace-one",
     *,
     rng: Randomness,
     engine: LocalEngine,
@@ -125,4 +132,5 @@ def noisy_histograms(
             counts,
         ),
     )
-    return Histograms(counts, shifts, claims.counts(), limits, bins, float(scale))
+    told = claims.counts() if adjacency == "replace-one" else np.maximum(1, counts.sum(axis=1))
+    return Histograms(counts, shifts, told, limits, bins, float(scale))
