@@ -4,12 +4,13 @@ import json
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise, rational
+from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise, rational, rounded_up
 from crowdveil.release.deniability import PrivacyTest
 
 PURE = Guarantee(0.5, 0.0, "claim", "replace-one", "central", ("the range was declared",))
@@ -19,7 +20,7 @@ NOTHING = NoGuarantee("draws repeat until enough pass")
 PROMISES = [PURE, APPROXIMATE, DENIABLE, NOTHING]
 
 
-@pytest.mark.parametrize("epsilon", [-1.0, -1e-300, float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("epsilon", [-1.0, -1e-300, float("nan"), float("inf"), float("-inf"), 10**400])
 def test_a_bad_epsilon_is_refused(epsilon: float) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
         Guarantee(epsilon, 0.0, "claim", "replace-one", "central")
@@ -157,7 +158,8 @@ def test_a_rational_is_what_the_decimal_digits_say_rounded_down(number: float, f
 
 
 @pytest.mark.parametrize(
-    "number", [0.0, -0.0, -1.0, 1e-7, 9.99e-7, 1e6 + 1e-3, 1e300, float("nan"), float("inf"), float("-inf")]
+    "number",
+    [0.0, -0.0, -1.0, 1e-7, 9.99e-7, 1e6 + 1e-3, 1e300, 10**400, float("nan"), float("inf"), float("-inf")],
 )
 def test_a_number_without_a_usable_rational_is_refused_by_name(number: Any) -> None:
     with pytest.raises(ParameterError, match="epsilon0 must"):
@@ -170,3 +172,8 @@ def test_a_number_without_a_usable_rational_is_refused_by_name(number: Any) -> N
 def test_a_sentence_rounds_up_and_never_down(epsilon: float, shown: str) -> None:
     sentence = Guarantee(epsilon, epsilon / 2, "claim", "replace-one", "central").sentence()
     assert f"epsilon = {shown}, delta" in sentence
+
+
+def test_a_number_of_numpy_is_written_like_any_other() -> None:
+    assert rounded_up(np.float64(1.2345678)) == rounded_up(1.2345678) == "1.23457"
+    assert rounded_up(2.7181, 3) == "2.72"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from math import isfinite
+from sys import float_info
 from typing import Any, Literal
 
 from crowdveil.errors import ParameterError
@@ -40,14 +40,16 @@ class Guarantee:
     assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.epsilon) and self.epsilon >= 0):
+        if not 0 <= self.epsilon <= float_info.max:
             raise ParameterError(f"epsilon must be a number of at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
             raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
 
     def sentence(self) -> str:
         """The promise in words."""
-        strength = f"epsilon = {_up(self.epsilon)}" + (f", delta = {_up(self.delta)}" if self.delta else "")
+        strength = f"epsilon = {rounded_up(self.epsilon)}" + (
+            f", delta = {rounded_up(self.delta)}" if self.delta else ""
+        )
         neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
         return (
             f"Differential privacy for each {self.unit} with {strength}: no outcome becomes more than "
@@ -101,9 +103,9 @@ class NoGuarantee:
 Promise = Guarantee | Deniability | NoGuarantee
 
 
-def _up(number: float) -> str:
-    """A number in six digits, rounded up: a promise may look weaker than it is, never stronger."""
-    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(number))):g}"
+def rounded_up(number: float, digits: int = 6) -> str:
+    """A number in some digits, rounded up: a promise may look weaker than it is, never stronger."""
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(number)))):g}"
 
 
 def rational(number: float, *, what: str, limit: int = 10**6) -> Fraction:
@@ -111,7 +113,7 @@ def rational(number: float, *, what: str, limit: int = 10**6) -> Fraction:
 
     Exact samplers take fractions. Rounding down an epsilon makes the noise larger, never smaller.
     """
-    if not (isfinite(number) and number > 0):
+    if not 0 < number <= float_info.max:
         raise ParameterError(f"{what} must be a number above 0, not {number}")
     exact = Fraction(repr(float(number)))
     if exact.denominator > limit:

@@ -23,13 +23,10 @@ OURS = [audit for audit in AUDITS.values() if audit.whose == "ours"]
 PAPERS = [audit for audit in AUDITS.values() if audit.whose == "paper"]
 
 
-def test_nothing_of_ours_is_refuted_in_twenty_runs() -> None:
-    verdicts = {
-        (audit.name, seed): run_audit(audit, draws=min(audit.usual, 40_000), seed=seed).verdict
-        for audit in OURS
-        for seed in range(20)
-    }
-    assert [run for run, verdict in verdicts.items() if verdict != "not refuted"] == []
+@pytest.mark.parametrize("audit", OURS, ids=lambda audit: audit.name)
+def test_nothing_of_ours_is_refuted_in_twenty_runs(audit: Audit) -> None:
+    verdicts = [run_audit(audit, draws=audit.usual // 10, seed=seed).verdict for seed in range(20)]
+    assert verdicts == ["not refuted"] * 20
 
 
 @pytest.mark.parametrize("audit", PAPERS, ids=lambda audit: audit.name)

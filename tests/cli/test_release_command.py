@@ -120,6 +120,45 @@ def test_methods_with_a_delta_say_what_they_cost(
     assert run("explain", tmp_path / "out").code == 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--pooled",
+        "--unit user --cap 1 --pooled",
+        "--unit user --cap 1",  # leaves objects without claims
+        "--unit user --cap 1 --adjacency add-remove",  # which are kept here
+        "--unit user --cap 3 --delta 1e-6",
+        "--adjacency add-remove",
+        "--background",
+        "--estimator histogram",
+        "--estimator histogram --reliability 0.5",
+        "--estimator histogram --reliability 0.5 --unit user --cap 4 --delta 1e-6",
+        "--estimator histogram --adjacency add-remove",
+    ],
+)
+def test_certified_releases_of_every_kind_are_made_and_explained(
+    run: Run, tmp_path: Path, options: str
+) -> None:
+    # Thirty objects with claims of six users each, out of twelve.
+    rows = [(f"o{i:02}", f"u{(i + s) % 12}", (i % 5) + 0.1 * s) for i in range(30) for s in range(6)]
+    pl.DataFrame(rows, schema=["object", "user", "value"], orient="row").write_csv(tmp_path / "c.csv")
+    out = tmp_path / "out"
+    asked = ["--epsilon", "2", "--range", "0:10", "--insist", *options.split()]
+    found = run("release", tmp_path / "c.csv", *asked, "-o", out)
+    assert found.code == 0, found.err
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["promise"]["epsilon"] <= 2
+    assert certificate["promise"]["delta"] == (1e-6 if "delta" in options else 0)
+    objects = pl.read_csv(out / "claims.csv")["object"].n_unique()
+    if "pooled" in options:
+        assert objects == 1
+    elif "add-remove" in options or "cap" not in options:
+        assert objects == 30
+    statuses = pl.read_csv(tmp_path / "out-private" / "statuses.csv")
+    assert statuses.height == objects
+    assert run("explain", out / "certificate.json").code == 0
+
+
 def test_a_release_is_charged_and_refused_past_the_budget(run: Run, claims_csv: Path, tmp_path: Path) -> None:
     arguments = ("--range", "0:10", "--dataset", "mine", "--budget", 3)
     assert run("release", claims_csv, *arguments, "--epsilon", 2, "-o", tmp_path / "a").code == 0

@@ -1,6 +1,7 @@
 """The exact samplers follow their laws. Every test passes a right sampler but for one chance in a million."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from math import exp, expm1, log
 from typing import Any
 
@@ -80,8 +81,8 @@ def laplace_chances(edges: Ints, num: int, den: int) -> Floats:
     return -np.diff([1.0, *(at_least(int(y)) for y in edges), 0.0])
 
 
-def follows_discrete_laplace(draws: Ints, num: int, den: int) -> bool:
-    edges = edges_for(num, den, reach=5)
+def follows_discrete_laplace(draws: Ints, num: int, den: int, reach: float = 5.0) -> bool:
+    edges = edges_for(num, den, reach)
     return chi_square_accepts(counted(draws, edges), laplace_chances(edges, num, den))
 
 
@@ -146,6 +147,21 @@ def test_a_bernoulli_exponent_wrong_by_5_percent_is_caught() -> None:
 def test_discrete_laplace_follows_its_law(num: int, den: int) -> None:
     draws = stream(f"law {num}/{den}").discrete_laplace(DRAWS, num=num, den=den)
     assert follows_discrete_laplace(draws, num, den)
+
+
+@pytest.mark.parametrize(("num", "den"), [(1, 1), (10, 3)])
+def test_ten_million_discrete_laplace_draws_follow_the_law(num: int, den: int) -> None:
+    def part(number: int) -> Ints:
+        return stream(f"many {num}/{den} {number}").discrete_laplace(5_000_000, num=num, den=den)
+
+    with ThreadPoolExecutor(2) as pool:
+        draws = np.concatenate(list(pool.map(part, range(2))))
+    assert follows_discrete_laplace(draws, num, den, reach=10)
+
+
+def test_ten_million_draws_show_a_scale_wrong_by_half_a_percent() -> None:
+    draws = stream("half a percent").discrete_laplace(10_000_000, num=201, den=200)
+    assert not follows_discrete_laplace(draws, 1, 1, reach=10)
 
 
 @pytest.mark.parametrize(("num", "den"), SCALES)

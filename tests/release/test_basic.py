@@ -244,7 +244,7 @@ def test_two_releases_from_one_source_do_not_share_noise() -> None:
         for value in (1.0, 50.0)
     )
     # Shared noise would make every difference 49.
-    assert len(set((high - low).tolist())) > 50
+    assert len(set((high - low).tolist())) > 10
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import binom, chi2, norm
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.guarantee import Guarantee, NoGuarantee
-from crowdveil.kernels.templates import STEPS, likelihood_table
+from crowdveil.kernels.templates import (
+    STEPS,
+    correct_curve,
+    gaussian_likelihood_table,
+    likelihood_table,
+)
 from crowdveil.randomness import Randomness, secure, seeded
 from crowdveil.release import priscrowd
 from crowdveil.release.certified import Certified, fit, release, usefulness
 from crowdveil.release.density import curve
 from crowdveil.release.histogram import RATIO, PairDistances, noisy_histograms, pair_distances
+from crowdveil.release.noise import CountNoise
 from crowdveil.release.posterior import bins_for, typical_spread
 from crowdveil.release.priscrowd import PrisCrowd
 from crowdveil.release.result import Range
+from crowdveil.release.second_look import claim_sensitivity
 
 ONE = LocalEngine(1)
 LIMITS = Range(0.0, 12.0)
@@ -55,7 +62,7 @@ def test_noisy_counts_follow_their_exact_law(epsilon: Fraction) -> None:
     values = [0.0, 0.1, 5.0, 5.0, 11.9]
     noisy = noisy_histograms(repeated(values, 40_000), LIMITS, 4, epsilon, 2, rng=seeded(1), engine=ONE)
     scale = 2 / float(epsilon)
-    assert noisy.scale == scale
+    assert noisy.noise == CountNoise(gaussian=False, parameter=2 / epsilon)
     for shift in range(3):
         rows = noisy.counts[noisy.shifts == shift] - true_counts(values, shift, 4)
         bins = 4 if shift == 0 else 5
@@ -115,8 +122,6 @@ def test_pairs_are_matched_evenly_and_binned_by_distance() -> None:
 def test_the_likelihood_table_is_the_binomial_blurred_by_the_noise() -> None:
     n, rate = 7, 0.4
     table = likelihood_table(n, rate)
-    from scipy.stats import binom
-
     for step in (0, 40, 128, 255):
         p = ((step + 0.5) / STEPS) ** 2
         exact = [
@@ -124,6 +129,55 @@ def test_the_likelihood_table_is_the_binomial_blurred_by_the_noise() -> None:
             for y in range(n + 1)
         ]
         assert table[:, step] == pytest.approx(exact, abs=1e-4)
+
+
+def test_the_likelihood_table_of_gaussian_noise_holds_what_lies_beyond_in_its_ends() -> None:
+    n, variance = 9, 6.0
+    table = gaussian_likelihood_table(n, variance)
+    z = np.arange(-60, 61)
+    noise = np.exp(-(z**2) / (2 * variance))
+    noise /= noise.sum()
+    for step in (0, 40, 128, 255):
+        p = ((step + 0.5) / STEPS) ** 2
+        law = np.convolve(binom.pmf(np.arange(n + 1), n, p), noise)  # of y = -60 ... n + 60
+        exact = np.concatenate([[law[:61].sum()], law[61 : 60 + n], [law[60 + n :].sum()]])
+        assert table[:, step] == pytest.approx(np.log(exact), abs=1e-4)
+
+
+def _corrected(shares: list[float], curve: Any, background: float = 0.0, kept: float = 0.0) -> Any:
+    """What a million claims in four bins, without shift, make of a curve."""
+    out = np.array(curve, dtype=np.float64)
+    counts = (np.array([*shares, 0.0]) * 1e6).astype(np.int64)
+    correct_curve(counts, 0, 1_000_000, 8.0, background, kept, 6, out)
+    return out
+
+
+def test_a_curve_that_fits_its_histogram_stays() -> None:
+    curve = np.repeat([0.1, 0.2, 0.3, 0.4], 6) / 6
+    assert _corrected([0.1, 0.2, 0.3, 0.4], curve) == pytest.approx(curve, abs=1e-12)
+
+
+def test_noise_alone_does_not_change_a_curve() -> None:
+    curve = np.repeat([0.1, 0.2, 0.3, 0.4], 6) / 6
+    assert _corrected([0.1004, 0.1996, 0.3004, 0.3996], curve) == pytest.approx(curve, abs=1e-12)
+
+
+def test_a_curve_that_does_not_fit_follows_its_histogram() -> None:
+    shares = [0.4, 0.1, 0.1, 0.4]
+    made = _corrected(shares, np.repeat([0.1, 0.4, 0.4, 0.1], 6) / 6)
+    assert made.sum() == pytest.approx(1.0)
+    assert (made >= 0).all()
+    wrong = np.abs(np.array([0.1, 0.4, 0.4, 0.1]) - shares).sum()
+    assert np.abs(made.reshape(4, 6).sum(axis=1) - shares).sum() < 0.4 * wrong
+
+
+def test_the_background_is_left_out_or_kept() -> None:
+    spike = np.zeros(24)
+    spike[8] = 1.0
+    shares = [0.1, 0.7, 0.1, 0.1]  # six tenths of spike, four of background
+    assert _corrected(shares, spike, background=0.4) == pytest.approx(spike, abs=1e-9)
+    kept = _corrected(shares, spike, background=0.4, kept=0.4)
+    assert kept.reshape(4, 6).sum(axis=1) == pytest.approx(shares, abs=1e-9)
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.5, 2.0])
@@ -315,6 +369,16 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
         {"adjacency": "none"},
         {"resolution": 0.0},
         {"resolution": 100.0},
+        {"delta": 1e-6},
+        {"delta": 1.0, "unit": "user", "cap": 5},
+        {"delta": -1e-6, "unit": "user", "cap": 5},
+        {"delta": 1e-6, "unit": "user", "cap": 5, "pooled": True},
+        {"estimator": "guess"},
+        {"estimator": "histogram", "background": True},
+        {"reliability": 0.5},
+        {"reliability": 1.0, "estimator": "histogram"},
+        {"reliability": 0.5, "estimator": "histogram", "adjacency": "add-remove"},
+        {"reliability": 0.5, "estimator": "histogram", "pooled": True},
     ],
 )
 def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
@@ -330,3 +394,39 @@ def test_strange_claims_give_a_release_all_the_same(values: list[float]) -> None
     made = release(claims, Certified(1.0, Range(0, 10)), rng=seeded(1))
     assert np.isfinite(made.values).all()
     assert len(made) == 30
+
+
+def test_a_delta_for_users_buys_less_noise_and_is_promised() -> None:
+    claims = _claims(3)
+    users = {"unit": "user", "cap": 15}
+    laplace = fit(claims, Certified(1.0, Range(0, 10), **users), rng=seeded(1))  # type: ignore[arg-type]
+    asked = Certified(1.0, Range(0, 10), delta=1e-6, **users)  # type: ignore[arg-type]
+    gaussian = fit(claims, asked, rng=seeded(1))
+    assert gaussian.noisy.noise.variance < laplace.noisy.noise.variance
+    cost = asked.cost()
+    assert (cost.epsilon, cost.delta, cost.unit) == (1.0, 1e-6, "user")
+    assert len(gaussian.release) == 30 * len(claims.objects)
+
+
+def test_estimator_histogram_spends_no_more_than_epsilon_and_weighs_users_where_it_pays() -> None:
+    claims = _claims(4)
+    plain = Certified(1.0, Range(0, 10), estimator="histogram")
+    weighted = Certified(1.0, Range(0, 10), estimator="histogram", reliability=0.5)
+    first, second = (fit(claims, asked, rng=seeded(1)) for asked in (plain, weighted))
+    # 30 claims at epsilon 1 are too few to weigh users by default.
+    assert first.noisy.noise.parameter == pytest.approx(2 / 0.85)
+    # Half of what is left, 0.425, for weights in steps of 1/Q, of which a claim can change 3 Q + C - 1.
+    most = int(np.bincount(claims.user_codes).max())
+    assert second.noisy.noise.parameter == pytest.approx(claim_sensitivity(most) / 0.425)
+    for made in (first, second):
+        assert made.densities.sum(axis=1) == pytest.approx(1.0)
+        assert np.isfinite(made.release.values).all()
+
+
+def test_claims_of_the_background_are_kept_if_asked_for() -> None:
+    claims = _claims(5, unreliable=0.5)
+    near = []
+    for background in (False, True):
+        made = release(claims, Certified(4.0, Range(0, 10), background=background), rng=seeded(1))
+        near.append(np.mean(np.abs(made.values - 5.0) < 2.0))
+    assert near[1] < near[0] - 0.1

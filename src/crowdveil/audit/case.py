@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Flags
 from crowdveil.errors import ParameterError
-from crowdveil.randomness import Randomness, Words, chacha
+from crowdveil.randomness import Randomness, Words, chacha, seeded
 
 Outputs = NDArray[Any]  # one draw in each row
 Draws = Callable[[int, int, Randomness], Outputs]
@@ -91,3 +91,11 @@ def fresh_state(rng: Randomness) -> Words:
     key, nonces = rng.streams(["state"], purpose="audit")
     chacha.start(state, key, nonces[0])
     return state
+
+
+def separate(rng: Randomness, count: int) -> list[Randomness]:
+    """Randomness for each of so many calls, none of which may share draws."""
+    if rng.private:
+        return [rng] * count  # takes a new key at every use
+    seeds = 2**53 * rng.stream("separate", purpose="audit").uniforms(count)
+    return [seeded(int(seed)) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Audits of the samplers themselves: discrete Laplace and Gaussian noise, a noisy histogram, kRR."""
+"""Audits of the samplers themselves: discrete Laplace and Gaussian noise, kRR."""
 
 from __future__ import annotations
 
@@ -8,20 +8,14 @@ from fractions import Fraction
 import numpy as np
 
 from crowdveil.arrays import Ints
-from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state
-from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.audit.case import Audit, Outputs, at_least, equal, fresh_state
 from crowdveil.randomness import Randomness, gaussian
 from crowdveil.randomness.response import Response
-from crowdveil.release.histogram import noisy_histograms
-from crowdveil.release.result import Range
 
 _EPSILON = Fraction(1)
 _STEPS = 10
 _VARIANCE = Fraction(7, 2)
 _SHIFT = 2
-_VALUES = (1.0, 4.0)  # one claim, in the first of four bins of 0 ... 12 or in the second
-_SENSITIVITY = 2
 _KRR = Response.of(6, 1.0)
 
 
@@ -33,27 +27,6 @@ def laplace_noise(rng: Randomness, count: int, scale: Fraction) -> Ints:
 
 def _laplace(world: int, count: int, rng: Randomness) -> Outputs:
     return _STEPS * world + laplace_noise(rng, count, _STEPS / _EPSILON)
-
-
-def _histogram(world: int, count: int, rng: Randomness) -> Outputs:
-    """Noisy counts of two bins, by the function that certified releases use: one object a repetition.
-
-    Bins start at a random place; the third of the objects whose first bin starts with the range is kept.
-    """
-    objects = 3 * count + 40 * math.isqrt(count) + 400
-    value = _VALUES[world]
-    claims = Claims.from_columns(np.arange(objects), np.zeros(objects, np.int64), np.full(objects, value))
-    noisy = noisy_histograms(
-        claims, Range(0.0, 12.0), 4, _EPSILON, _SENSITIVITY, rng=rng, engine=LocalEngine(1)
-    )
-    kept: Outputs = noisy.counts[noisy.shifts == 0][:count, :2]
-    return kept
-
-
-def _first_bin_rather_than_second(first: int, second: int) -> Event:
-    return Event(
-        f"bin 1 >= {first} and bin 2 <= {second}", lambda out: (out[:, 0] >= first) & (out[:, 1] <= second)
-    )
 
 
 def gaussian_noise(rng: Randomness, count: int, variance: Fraction) -> Ints:
@@ -90,21 +63,6 @@ DISCRETE_LAPLACE = Audit(
     worlds=f"0 or {_STEPS}, noise of scale {_STEPS}",
     draws=_laplace,
     events=at_least((-10, 0, 1, 5, 10, 15, 20)) + equal((-5, 0, 10, 15)),
-)
-
-CERTIFIED_HISTOGRAM = Audit(
-    name="certified-histogram",
-    epsilon=float(_EPSILON),
-    delta=0.0,
-    unit="a claim, replace-one",
-    whose="ours",
-    worlds="the claim in bin 1 or in bin 2, noise of scale 2 in every bin",
-    draws=_histogram,
-    events=(
-        *(_first_bin_rather_than_second(first, second) for first in (0, 1, 2) for second in (-1, 0, 1)),
-        *at_least((1, 2), "bin 1", column(0)),
-        *at_least((1, 3, 5), "bin 1 - bin 2", lambda out: out[:, 0] - out[:, 1]),
-    ),
 )
 
 DISCRETE_GAUSSIAN = Audit(

@@ -5,14 +5,16 @@ They claim what a sound mechanism would; none can be reached from a release or f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from crowdveil.arrays import Flags, Floats
-from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state
-from crowdveil.audit.noise import CERTIFIED_HISTOGRAM, DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
+from crowdveil.audit import attempts, certified, smoothed
+from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
+from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
 from crowdveil.randomness import Randomness, seeded
@@ -26,6 +28,7 @@ _SYMBOLS = 6
 _TEN = Range(0.0, 10.0)
 _BASIC = Basic(1.0, _TEN, resolution=1.0)
 _MIDDLE = 5.0
+_LITTLE = 1e-6
 
 
 def _half_the_noise(world: int, count: int, rng: Randomness) -> Outputs:
@@ -89,6 +92,13 @@ def _float_noise(world: int, count: int, rng: Randomness) -> Outputs:
     return float_laplace(rng.stream("noise", purpose="audit").uniforms(count), float(world))
 
 
+def _exact_pairs_choose_bins(world: int, count: int, rng: Randomness) -> Outputs:
+    """A claim comes or goes, and the number of bins follows from the exact number of pairs."""
+    claims = certified.few_claims(world)
+    pairs = [certified.pairs_of(claims, 2, "replace-one", one).pairs for one in separate(rng, count)]
+    return np.column_stack([4 * np.array(pairs), np.ones(count), np.full(count, certified.FEW.per_object)])
+
+
 _AUDITS = (
     Audit(
         **_PURE,
@@ -110,9 +120,9 @@ _AUDITS = (
     Audit(
         **_PURE,
         name="noise for one bin of two",
-        worlds=CERTIFIED_HISTOGRAM.worlds,
+        worlds=certified.CERTIFIED_HISTOGRAM.worlds,
         draws=_noise_for_one_bin,
-        events=CERTIFIED_HISTOGRAM.events,
+        events=certified.CERTIFIED_HISTOGRAM.events,
     ),
     Audit(
         **_PURE,
@@ -147,6 +157,50 @@ _AUDITS = (
             *at_least((0.0, 1.0)),
             Event("the output cannot occur around 0", lambda out: ~occurs_around_zero(out)),
         ),
+    ),
+    replace(
+        certified.CERTIFIED_USER,
+        name="noise for a claim, claimed for a user",
+        draws=certified.user_rows(replace(certified.USER, unit="claim", cap=None)),
+    ),
+    replace(
+        certified.CERTIFIED_ADD_REMOVE,
+        name="the exact number of claims, where claims come and go",
+        draws=certified.told_rows(replace(certified.ADD_REMOVE, adjacency="replace-one")),
+    ),
+    replace(
+        certified.CERTIFIED_SHAPE,
+        name="the exact number of pairs in the number of bins",
+        draws=_exact_pairs_choose_bins,
+    ),
+    replace(
+        certified.PAIR_DISTANCES,
+        name="half the noise for pair distances",
+        draws=certified.pair_rows(certified.replaced_pair, 1, "replace-one"),
+    ),
+    replace(
+        certified.PAIR_DISTANCES_ADD_REMOVE,
+        name="noise for one more pair, where one is rematched",
+        draws=certified.pair_rows(certified.rematched_pair, 1, "add-remove"),
+    ),
+    replace(
+        smoothed.SMOOTHED,
+        name="a smoothed density without its public share",
+        draws=smoothed.released(
+            replace(smoothed.CELL, lam=_LITTLE), smoothed.CELL_PLACES, smoothed.CELL_OTHERS
+        ),
+    ),
+    replace(
+        attempts.ATTEMPTS_CROWD,
+        name="a privacy test with half the noise",
+        draws=attempts.released(
+            replace(attempts.CROWD, epsilon0=2 * attempts.CROWD.epsilon0), attempts.CROWD.k
+        ),
+    ),
+    replace(
+        attempts.ATTEMPTS_NOTHING,
+        name="a privacy test without forced failures",
+        draws=attempts.released(replace(attempts.NOTHING, eta=_LITTLE), attempts.NOTHING_CLAIMS),
     ),
 )
 

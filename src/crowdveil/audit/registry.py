@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdveil.audit import exponential, noise, releases
+from crowdveil.audit import attempts, certified, exponential, noise, releases, smoothed
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
 
@@ -10,7 +10,17 @@ _AUDITS = (
     noise.DISCRETE_LAPLACE,
     noise.DISCRETE_GAUSSIAN,
     noise.RANDOMIZED_RESPONSE,
-    noise.CERTIFIED_HISTOGRAM,
+    certified.CERTIFIED_HISTOGRAM,
+    certified.PAIR_DISTANCES,
+    certified.PAIR_DISTANCES_ADD_REMOVE,
+    certified.CERTIFIED_USER,
+    certified.CERTIFIED_USER_GAUSSIAN,
+    certified.CERTIFIED_ADD_REMOVE,
+    smoothed.SMOOTHED,
+    smoothed.SMOOTHED_KERNEL,
+    attempts.ATTEMPTS_ISOLATED,
+    attempts.ATTEMPTS_CROWD,
+    attempts.ATTEMPTS_NOTHING,
     releases.BASIC,
     releases.BASIC_WITH_NEIGHBOURS,
     releases.PRISCROWD_PAPER,

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from crowdveil.arrays import Floats, Ints
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
@@ -54,6 +55,13 @@ def _basic_with_neighbours(world: int, count: int, rng: Randomness) -> Outputs:
     return _basic(world, count, rng, _NEIGHBOURS)
 
 
+def rows(offsets: Ints, values: Floats, most: int) -> Outputs:
+    """The values released of each object in a row, and minus infinity where fewer than `most` were."""
+    out = np.full((offsets.size - 1, most), -np.inf)
+    out[np.arange(most) < np.diff(offsets)[:, None]] = values
+    return out
+
+
 def row_events(columns: int) -> tuple[Event, ...]:
     """Events on rows of values in [0, 10]: one of them, or their sum, reaches a threshold."""
     single = [at_least((0, 5, 10, 15), f"value {i + 1} of {columns}", column(i)) for i in range(columns)]
@@ -74,9 +82,7 @@ def _priscrowd(world: int, count: int, rng: Randomness) -> Outputs:
     offsets, values, _ = draw(
         claims, weights, _TEST, _PER_OBJECT, purpose="audit", rng=rng, engine=LocalEngine(1)
     )
-    out = np.full((count, _PER_OBJECT), -np.inf)  # where fewer were released
-    out[np.arange(_PER_OBJECT) < np.diff(offsets)[:, None]] = values
-    return out
+    return rows(offsets, values, _PER_OBJECT)
 
 
 BASIC = Audit(

@@ -116,15 +116,14 @@ def _counts(hits: Ints, event: int, likelier: int, draws: int) -> Counts:
 
 
 def _pick(audit: Audit, hits: Ints, draws: int, alpha: float) -> tuple[int, int]:
-    """The event and direction with the best bound: of epsilon for a pure claim, of delta otherwise."""
+    """The event and direction with the best bound: of delta if one is claimed and shows, else of epsilon."""
 
-    def worth(choice: tuple[int, int]) -> float:
+    def worth(choice: tuple[int, int]) -> tuple[float, float]:
         found = lower_bounds(
             _counts(hits, *choice, draws), epsilon=audit.epsilon, delta=audit.delta, alpha=alpha
         )
-        if audit.delta > 0:
-            return found.delta
-        return -np.inf if found.epsilon is None else found.epsilon
+        shown = max(0.0, found.delta) if audit.delta > 0 else 0.0
+        return shown, -np.inf if found.epsilon is None else found.epsilon
 
     return max(((event, world) for event in range(len(audit.events)) for world in (0, 1)), key=worth)
 

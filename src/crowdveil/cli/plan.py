@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from math import ceil
+from typing import Annotated, Any
 
 import typer
 
 from crowdveil.cli.options import Json, parse_range
+from crowdveil.cli.release import Unit
 
 app = typer.Typer(
     help="From a wish to parameters and an expected error.", no_args_is_help=True, rich_markup_mode=None
@@ -20,9 +22,14 @@ def _group() -> None:
 
 @app.command("release")
 def release(
-    claims_per_object: Annotated[int, typer.Option(help="Claims you expect about an object.")],
+    claims_per_object: Annotated[
+        int, typer.Option(help="Claims you expect about each object (unit user: those that the cap leaves).")
+    ],
     range: Annotated[str, typer.Option(help="Public range of values.", metavar="LOW:HIGH")],
-    epsilon: Annotated[float, typer.Option(help="Differential privacy for each claim: how strong.")],
+    epsilon: Annotated[float, typer.Option(help="Differential privacy: how strong.")],
+    delta: Annotated[float, typer.Option(help="smoothed, attempts: the delta that goes with it.")] = 1e-6,
+    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = Unit.claim,
+    cap: Annotated[int | None, typer.Option(help="Unit user: claims used of each user.")] = None,
     objects: Annotated[int, typer.Option(help="Objects you expect.")] = 50,
     spread: Annotated[
         float | None, typer.Option(help="Spread of an object's claims (default: a tenth of the range).")
@@ -32,30 +39,60 @@ def release(
 ) -> None:
     """Say which method to use for a release, and how large its error will be.
 
-    No data are read: claims are simulated as you expect them.
+    No data are read: claims are simulated as you expect them. Parameters that a method's epsilon follows from
+    are chosen so that it costs no more than you wish.
 
     Example: crowdveil plan release --claims-per-object 30 --range 0:10 --epsilon 1
     """
-    from crowdveil.cli.console import say, say_json, say_table, working
+    from crowdveil.cli.console import say_json, working
     from crowdveil.experiments.planning import ReleasePlan, plan_release
 
     limits = parse_range(range)
     assert limits is not None
+    wish = ReleasePlan(
+        *(objects, claims_per_object, limits, epsilon, spread, per_object, delta), unit=unit.value, cap=cap
+    )
     with working(None) as engine:
-        found = plan_release(
-            ReleasePlan(objects, claims_per_object, limits, epsilon, spread, per_object), engine=engine
-        )
+        found = plan_release(wish, engine=engine)
     if as_json:
         say_json(found)
-        return
-    say_table(
-        ["method", "density error (1: useless)", "error of the centre"],
-        [[r["method"], f"{r['relative_ise']:.3f}", f"{r['centre_error']:.4g}"] for r in found["methods"]],
-    )
+    else:
+        _report(found, claims_per_object)
+
+
+def _report(found: dict[str, Any], claims_per_object: int) -> None:
+    from crowdveil.cli.console import say, say_table
+
+    header = ["method", "density error", "error of the centre", "epsilon", "delta", "parameters"]
+    rows = [header, *(_cells(row) for row in found["methods"])]
+    rows.append(["no release", *_errors(found["without_release"]), "", "", "only the range is known"])
+    widest = max(len(row[-1]) for row in rows)
+    for row in rows:
+        row[-1] = row[-1].ljust(widest)
+    say_table(rows[0], rows[1:])
     words = {
-        "pooled": "objects have too few claims for this epsilon: release one distribution of all of them",
+        "pooled": "no method shows single objects at this epsilon: release one distribution of all of them",
         "none": "too few claims for this epsilon: ask more people, or spend more",
     }
     say(f"\nadvice: {words.get(found['advice'], found['advice'])}")
     if found["command"]:
         say(f"    {found['command']}")
+    if found["advice"] in ("smoothed", "attempts"):
+        say(f"It costs more where an object has fewer than {claims_per_object:,} claims.")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    """A method's row of the table."""
+    if not row["possible"]:
+        return [row["method"], *"----", f"not possible: {row['why']}"]
+    epsilon = ceil(row["epsilon"] * 1e4) / 1e4  # a promise may look weaker than it is, never stronger
+    shown = [
+        f"{name.replace('_', '-')} {value}".removesuffix(".0")
+        for name, value in row["parameters"].items()
+        if name not in ("epsilon", "delta") and not isinstance(value, bool)
+    ]
+    return [row["method"], *_errors(row), f"{epsilon:.10g}", f"{row['delta']:g}", ", ".join(shown)]
+
+
+def _errors(row: dict[str, Any]) -> list[str]:
+    return [f"{row['relative_ise']:.3f}", f"{row['centre_error']:.4g}"]

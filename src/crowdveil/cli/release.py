@@ -60,6 +60,13 @@ class Adjacency(StrEnum):
     add_remove = "add-remove"
 
 
+class Estimator(StrEnum):
+    """What a certified release makes of its noisy histograms."""
+
+    bayes = "bayes"
+    histogram = "histogram"
+
+
 class Loss(StrEnum):
     """How a user's distances are put together."""
 
@@ -99,6 +106,17 @@ def release(
     pooled: Annotated[
         bool | None, typer.Option("--pooled", help="certified: one distribution of all objects together.")
     ] = None,
+    estimator: Annotated[
+        Estimator | None, typer.Option(help="certified: how densities are estimated [bayes].")
+    ] = None,
+    background: Annotated[
+        bool | None,
+        typer.Option("--background", help="certified: keep claims that look like an even background."),
+    ] = None,
+    reliability: Annotated[
+        float | None,
+        typer.Option(help="certified, histogram: share of epsilon that weighs users [0, or 0.7 if it pays]."),
+    ] = None,
     insist: Annotated[
         bool, typer.Option("--insist", help="certified: go on where claims and epsilon are too few.")
     ] = False,
@@ -112,7 +130,9 @@ def release(
     bandwidth: Annotated[
         float | None, typer.Option(help="smoothed, attempts: public width of the kernel.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="smoothed, attempts: delta [1e-6].")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="smoothed, attempts [1e-6]; certified for users [0].")
+    ] = None,
     lam: Annotated[float | None, typer.Option(help="smoothed: share of draws from no claim [0.2].")] = None,
     attempts: Annotated[int | None, typer.Option(help="attempts: tries for each object [5].")] = None,
     eta: Annotated[float | None, typer.Option(help="attempts: share of tries made to fail [0.1].")] = None,
@@ -147,6 +167,9 @@ def release(
         "cap": cap,
         "adjacency": adjacency,
         "pooled": pooled,
+        "estimator": estimator,
+        "background": background,
+        "reliability": reliability,
         "bandwidth": bandwidth,
         "delta": delta,
         "lam": lam,
@@ -180,7 +203,10 @@ class _Account:
 
 _TESTED = ("per_object", "k", "gamma", "epsilon0", "require_k")
 _TAKES = {
-    Method.certified: ("epsilon", "per_object", "unit", "cap", "adjacency", "pooled"),
+    Method.certified: (
+        *("epsilon", "delta", "unit", "cap", "adjacency", "per_object"),
+        *("pooled", "estimator", "background", "reliability"),
+    ),
     Method.smoothed: ("bandwidth", "delta", "lam", "per_object"),
     Method.attempts: ("bandwidth", "delta", "attempts", "eta", "k", "gamma", "epsilon0"),
     Method.priscrowd: (*_TESTED, "loss", "normaliser"),
@@ -281,6 +307,7 @@ def _release(
             budget=account.budget,
         )
         if isinstance(parameters, certified.Certified):
+            claims = certified.used(claims, parameters)
             made = certified.release(claims, parameters, rng=rng, engine=engine)
         elif isinstance(parameters, basic.Basic):
             made = basic.release(claims, parameters, rng=rng, engine=engine)

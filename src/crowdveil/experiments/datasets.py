@@ -58,7 +58,7 @@ DATASETS = (
         "flight_20111208",
         "Flight times, in place of Stock",
         "Stock",
-        Range(-1440.0, 2880.0),
+        Range(0.0, 1440.0),  # minutes after midnight
         unit=5.0,
     ),
     Dataset(

@@ -11,6 +11,7 @@ from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
 from crowdveil.kernels.reliability import longest
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
+from crowdveil.randomness.gaussian import discrete_gaussian
 from crowdveil.randomness.samplers import below, discrete_laplace
 
 CELLS = 3  # cells in a bin: bins of different objects start at different cells
@@ -32,6 +33,7 @@ def noisy_counts(
     low: float,
     width: float,
     cells: int,
+    gaussian: bool,
     num: int,
     den: int,
     key: Words,
@@ -41,7 +43,9 @@ def noisy_counts(
     shifts: NDArray[np.int8],
     out: Ints,
 ) -> None:
-    """Row i of `out`: the counts of object i's claims in bins, each with discrete Laplace noise num/den.
+    """Row i of `out`: the counts of object i's claims in bins, each with discrete noise.
+
+    It is Laplace noise of scale num/den, or Gaussian noise of variance num/den.
 
     Bins hold three cells each and start `shifts[i]` cells before the range: a coin of the object's own
     stream, thrown before anything is looked at.
@@ -56,7 +60,10 @@ def noisy_counts(
         for s in range(offsets[i], offsets[i + 1]):
             row[(cell_of(values[s], low, width, cells) + shift) // CELLS] += 1
         for b in range((cells - 1 + shift) // CELLS + 1):
-            row[b] += discrete_laplace(state, num, den)
+            if gaussian:
+                row[b] += discrete_gaussian(state, num, den)
+            else:
+                row[b] += discrete_laplace(state, num, den)
 
 
 @compiled

@@ -4,13 +4,14 @@ Nothing here sees a raw claim: counts are noisy already, and all that follows is
 
 Notation: a *template* is a shape at a scale; with a location j (a cell) and a share s of even background it
 says with which probability p_b a claim falls into bin b. A bin's noisy count is Binomial(n, p_b) plus
-discrete Laplace noise. `masses` holds each template's bin probabilities for the three places a location can
+discrete noise. `masses` holds each template's bin probabilities for the three places a location can
 have inside its bin; `reach` says how many bins to either side they cover.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,25 @@ Steps = NDArray[np.uint8]
 
 STEPS = 256  # probabilities are told apart in steps of their square root
 NEGLIGIBLE = 12.0  # how far below the best, in log-likelihood, a template is left out
+CAUTION = 5.0  # residuals beyond a fit count where they are clearly larger than by chance
 HOPELESS = 16.0  # the same for a location under the usual templates
+
+
+class Evidence(NamedTuple):
+    """All noisy histograms, and the templates they are compared with."""
+
+    counts: Ints  # (N, bins + 1)
+    shifts: NDArray[np.int8]  # (N,)
+    claims: Ints  # (N,)
+    tables: Singles  # likelihood tables one after the other ...
+    table_begin: Ints  # (N,) ... and which one is an object's
+    table_top: Ints  # (N,)
+    cells: int
+    reach: Ints  # (C,)
+    begin: Ints  # (C,)
+    masses: Floats
+    steps: Steps  # (S, masses)
+    shares: Floats  # (S,)
 
 
 @inlined
@@ -36,7 +55,7 @@ def step_of(p: float) -> int:
 
 @compiled
 def likelihood_table(n: int, decay: float) -> Singles:
-    """log P(noisy count = y | p) for y = 0 ... n and p by steps, up to a constant.
+    """log P(noisy count = y | p) for y = 0 ... n and p by steps, up to a constant, under Laplace noise.
 
     Counts below 0 or above n are as telling as 0 or n: the noise's tails are geometric, so what lies beyond
     changes the likelihood of every p by the same factor.
@@ -65,6 +84,39 @@ def likelihood_table(n: int, decay: float) -> Singles:
 
 
 @compiled
+def gaussian_likelihood_table(n: int, variance: float) -> Singles:
+    """The same under Gaussian noise; rows 0 and n hold all that lies beyond: P(y <= 0), P(y >= n)."""
+    table = np.empty((n + 1, STEPS), dtype=np.float32)
+    sd = math.sqrt(variance)
+    width = int(8.0 * sd) + 1
+    mass = np.exp(-0.5 * np.arange(-width, width + 1) ** 2 / variance)
+    mass /= mass.sum()
+    up_to = np.cumsum(mass)
+    for k in range(STEPS):
+        p = ((k + 0.5) / STEPS) ** 2
+        middle, reach = n * p, 8.0 * math.sqrt(n * p * (1.0 - p)) + 20.0
+        first, last = max(0, int(middle - reach)), min(n, int(middle + reach))
+        total = np.zeros(n + 1)
+        for c in range(first, last + 1):
+            binomial = math.exp(
+                math.lgamma(n + 1.0)
+                - math.lgamma(c + 1.0)
+                - math.lgamma(n - c + 1.0)
+                + c * math.log(p)
+                + (n - c) * math.log1p(-p)
+            )
+            if c <= width:
+                total[0] += binomial * up_to[width - c]
+            if n - c <= width:
+                total[n] += binomial * up_to[width - (n - c)]  # the noise is symmetric
+            for y in range(max(1, c - width), min(n - 1, c + width) + 1):
+                total[y] += binomial * mass[y - c + width]
+        for y in range(n + 1):
+            table[y, k] = math.log(total[y] + 1e-300)
+    return table
+
+
+@compiled
 def background_steps(shares: Floats, masses: Floats, full: float, steps: Steps) -> None:
     """For every share and mass the step of (1 - share) mass + share full, full the mass of a whole bin."""
     for s in range(shares.size):
@@ -74,22 +126,19 @@ def background_steps(shares: Floats, masses: Floats, full: float, steps: Steps) 
 
 @compiled
 def log_likelihoods(
-    counts: Ints,
-    shift: int,
-    n: int,
-    cells: int,
-    table: Singles,
-    reach: Ints,
-    begin: Ints,
-    masses: Floats,
-    steps: Steps,
-    shares: Floats,
+    evidence: Evidence,
+    i: int,
     wanted: NDArray[np.bool_],
     places: NDArray[np.bool_],
     rows: Singles,
     out: Singles,
 ) -> None:
-    """out[j, c, s]: the log-likelihood of a histogram under location j, template c, share s, where wanted."""
+    """out[j, c, s]: the log-likelihood of histogram i under location j, template c, share s, where wanted."""
+    counts, shift, n, cells = evidence.counts[i], evidence.shifts[i], evidence.claims[i], evidence.cells
+    reach, begin, masses = evidence.reach, evidence.begin, evidence.masses
+    steps, shares = evidence.steps, evidence.shares
+    first = evidence.table_begin[i]
+    table = evidence.tables[first : first + evidence.table_top[i] + 1]
     bins = (cells - 1 + shift) // CELLS + 1
     top = table.shape[0] - 1
     sums = np.zeros((bins + 1, shares.size))
@@ -133,67 +182,28 @@ def log_likelihoods(
 
 @compiled
 def fill_likelihoods(
+    evidence: Evidence,
     chosen: Ints,
-    counts: Ints,
-    shifts: NDArray[np.int8],
-    claims: Ints,
-    tables: Singles,
-    table_begin: Ints,
-    table_top: Ints,
-    cells: int,
-    reach: Ints,
-    begin: Ints,
-    masses: Floats,
-    steps: Steps,
-    shares: Floats,
     wanted: NDArray[np.bool_],
     first: int,
     last: int,
     out: Singles,
 ) -> None:
     """Likelihoods relative to the largest, for the chosen objects number first ... last - 1."""
-    rows = np.empty((counts.shape[1], STEPS), dtype=np.float32)
-    everywhere = np.ones(cells, dtype=np.bool_)
+    rows = np.empty((evidence.counts.shape[1], STEPS), dtype=np.float32)
+    everywhere = np.ones(evidence.cells, dtype=np.bool_)
     for place in range(first, last):
-        i = chosen[place]
-        table = tables[table_begin[i] : table_begin[i] + table_top[i] + 1]
-        log_likelihoods(
-            counts[i],
-            shifts[i],
-            claims[i],
-            cells,
-            table,
-            reach,
-            begin,
-            masses,
-            steps,
-            shares,
-            wanted,
-            everywhere,
-            rows,
-            out[place],
-        )
+        log_likelihoods(evidence, chosen[place], wanted, everywhere, rows, out[place])
         highest = out[place].max()
-        for j in range(cells):
-            for c in range(reach.size):
-                for s in range(shares.size):
+        for j in range(evidence.cells):
+            for c in range(evidence.reach.size):
+                for s in range(evidence.shares.size):
                     out[place, j, c, s] = math.exp(out[place, j, c, s] - highest)
 
 
 @compiled
 def release_posteriors(
-    counts: Ints,
-    shifts: NDArray[np.int8],
-    claims: Ints,
-    tables: Singles,
-    table_begin: Ints,
-    table_top: Ints,
-    cells: int,
-    reach: Ints,
-    begin: Ints,
-    masses: Floats,
-    steps: Steps,
-    shares: Floats,
+    evidence: Evidence,
     usual: NDArray[np.bool_],
     wanted: NDArray[np.bool_],
     log_prior: Floats,
@@ -203,6 +213,8 @@ def release_posteriors(
     curve_begin: Ints,
     curve_reach: Ints,
     per_cell: int,
+    noise_variance: float,
+    keep_background: bool,
     key: Words,
     nonces: Words,
     first: int,
@@ -212,42 +224,29 @@ def release_posteriors(
 ) -> None:
     """Draw object i's synthetic claims into row i of `out`, as places in [0, 1) of the range, ascending.
 
-    They are drawn from the posterior mean of the templates without their background, one from each of
-    equally likely strata. Where `density` has a row for each object the curve itself is kept there.
+    They are drawn from the posterior mean of the templates and what the histogram says beyond it, with or
+    without the background, one from each of equally likely strata. Where `density` has a row for each object
+    the curve itself is kept there.
     """
+    cells, shares = evidence.cells, evidence.shares
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
-    rows = np.empty((counts.shape[1], STEPS), dtype=np.float32)
-    fit = np.empty((cells, reach.size, shares.size), dtype=np.float32)
+    rows = np.empty((evidence.counts.shape[1], STEPS), dtype=np.float32)
+    fit = np.empty((cells, evidence.reach.size, shares.size), dtype=np.float32)
     curve = np.empty(cells * per_cell)
     places = np.empty(cells, dtype=np.bool_)
     for i in range(first, last):
-        table = tables[table_begin[i] : table_begin[i] + table_top[i] + 1]
         prior = log_place[place_row[i]]
         # First a few templates everywhere, then all of them where an object can be.
-        for look in (usual, wanted):
-            if look is usual:
-                places[:] = True
-            log_likelihoods(
-                counts[i],
-                shifts[i],
-                claims[i],
-                cells,
-                table,
-                reach,
-                begin,
-                masses,
-                steps,
-                shares,
-                look,
-                places,
-                rows,
-                fit,
-            )
-            if look is usual:
-                keep_likely(fit, usual, prior, places)
-        posterior_curve(
-            fit, wanted, places, log_prior, prior, curves, curve_begin, curve_reach, per_cell, curve
+        places[:] = True
+        log_likelihoods(evidence, i, usual, places, rows, fit)
+        keep_likely(fit, usual, prior, places)
+        log_likelihoods(evidence, i, wanted, places, rows, fit)
+        background = posterior_curve(
+            fit, wanted, places, shares, log_prior, prior, curves, curve_begin, curve_reach, per_cell, curve
         )
+        counts, shift, n = evidence.counts[i], evidence.shifts[i], evidence.claims[i]
+        kept = background if keep_background else max(0.0, background - 0.5)
+        correct_curve(counts, shift, n, noise_variance, background, kept, CELLS * per_cell, curve)
         if density.shape[0] > 0:
             for x in range(curve.size):
                 density[i, x] = curve[x]
@@ -275,6 +274,7 @@ def posterior_curve(
     fit: Singles,
     wanted: NDArray[np.bool_],
     places: NDArray[np.bool_],
+    shares: Floats,
     log_prior: Floats,
     log_place: Floats,
     curves: Floats,
@@ -282,32 +282,80 @@ def posterior_curve(
     curve_reach: Ints,
     per_cell: int,
     curve: Floats,
-) -> None:
-    """The posterior mean density, as masses of equal parts of the range that sum to one."""
-    cells, templates, shares = fit.shape
+) -> float:
+    """The posterior mean density without background, as masses of equal parts of the range that sum to one.
+
+    Returns the posterior mean share of the background.
+    """
+    cells, templates, _ = fit.shape
     highest = -np.inf
     for j in range(cells):
         if not places[j]:
             continue
         for c in range(templates):
-            for s in range(shares):
+            for s in range(shares.size):
                 if wanted[c, s]:
                     highest = max(highest, fit[j, c, s] + log_prior[c, s] + log_place[j])
     curve[:] = 0.0
+    total = background = 0.0
     for j in range(cells):
         if not places[j]:
             continue
         for c in range(templates):
             weight = 0.0
-            for s in range(shares):
+            for s in range(shares.size):
                 if wanted[c, s]:
                     score = fit[j, c, s] + log_prior[c, s] + log_place[j] - highest
                     if score > -NEGLIGIBLE:
                         weight += math.exp(score)
+                        background += math.exp(score) * shares[s]
+            total += weight
             if weight > 0.0:
                 left = j * per_cell + per_cell // 2 - curve_reach[c]
                 for d in range(max(0, -left), min(2 * curve_reach[c], curve.size - left)):
                     curve[left + d] += weight * curves[curve_begin[c] + d]
+    curve /= curve.sum()
+    return background / total
+
+
+@compiled
+def correct_curve(
+    counts: Ints,
+    shift: int,
+    n: int,
+    noise_variance: float,
+    background: float,
+    kept: float,
+    per_bin: int,
+    curve: Floats,
+) -> None:
+    """Add to a fitted curve what its histogram says beyond it and its background, and what is kept of that.
+
+    The residuals of all bins are shrunk by the factor of James and Stein: to nothing where they are no larger
+    than the noise explains, hardly at all where they are much larger. Between the middles of bins they are
+    interpolated.
+    """
+    early = shift * per_bin // CELLS  # parts of the first bin that lie before the range
+    bins = (curve.size + early - 1) // per_bin + 1
+    residuals = np.empty(bins)
+    found = expected = 0.0
+    for b in range(bins):
+        first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
+        model = background * (last - first) / curve.size
+        for x in range(first, last):
+            model += (1.0 - background) * curve[x]
+        residual = counts[b] / n - model
+        expected += model * (1.0 - model) / n + noise_variance / n / n
+        found += residual * residual
+        residuals[b] = residual / (last - first)
+    by_chance = expected * (1.0 + CAUTION / math.sqrt(bins))
+    trusted = max(0.0, 1.0 - by_chance / found) if found > 0.0 else 0.0
+    for x in range(curve.size):
+        place = (x + early + 0.5) / per_bin - 0.5
+        left = min(max(math.floor(place), 0), bins - 1)
+        right = min(left + 1, bins - 1)
+        beyond = residuals[left] + (residuals[right] - residuals[left]) * min(max(place - left, 0.0), 1.0)
+        curve[x] = max(0.0, (1.0 - background) * curve[x] + trusted * beyond + kept / curve.size)
     curve /= curve.sum()
 
 
@@ -323,3 +371,12 @@ def draw_strata(state: Words, curve: Floats, out: Floats) -> None:
             part += 1
         inside = (aim - passed) / curve[part] if curve[part] > 0.0 else 0.5
         out[k] = (part + min(inside, 1.0)) / curve.size
+
+
+@compiled
+def draw_all_strata(densities: Floats, key: Words, nonces: Words, first: int, last: int, out: Floats) -> None:
+    """The same for each row of densities, with a stream of its own."""
+    state = np.zeros(STATE_WORDS, dtype=np.uint32)
+    for i in range(first, last):
+        start(state, key, nonces[i])
+        draw_strata(state, densities[i], out[i])

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, expm1, inf, isfinite, log1p
 
 import numpy as np
@@ -30,8 +31,8 @@ from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels.attempts import attempt
 from crowdveil.randomness import Randomness, secure
 from crowdveil.release.deniability import PrivacyTest
-from crowdveil.release.result import Range, Release, Status
-from crowdveil.release.smoothed import cell_of, cells_in, centre_of, check_grid, gaussian_weights
+from crowdveil.release.result import Range, Release
+from crowdveil.release.smoothed import DrawnOnGrid, cell_of, check_grid, gaussian_weights
 
 LARGEST_ATTEMPTS = 10_000
 LARGEST_RATE = 100.0
@@ -40,7 +41,7 @@ _GOLDEN = 0.5 * (5**0.5 - 1)
 
 
 @dataclass(frozen=True)
-class Attempts:
+class Attempts(DrawnOnGrid):
     """Parameters: the test, how often it is tried, and what is public. The epsilon follows from them."""
 
     range: Range
@@ -67,18 +68,20 @@ class Attempts:
         check_grid(self.range, self.bandwidth, self.resolution)
 
     @property
-    def cells(self) -> int:
-        """How many cells the grid has."""
-        return cells_in(self.range, self.resolution)
-
-    @property
     def method(self) -> str:
         """The method's name."""
         return "attempts"
 
     def cost(self, counts: Ints) -> Guarantee:
         """What a release about objects with these (public) numbers of claims costs and promises."""
-        return _promise(self, counts)
+        epsilon = self.epsilon(counts.tolist())
+        if not isfinite(epsilon):
+            raise ParameterError(
+                f"no epsilon goes with delta {self.delta:g}: with k = {self.k} and epsilon0 = "
+                f"{self.epsilon0:g} a lone claim passes too often in {self.attempts} attempts; raise "
+                "k, epsilon0 or delta, or make fewer attempts"
+            )
+        return self.promise(epsilon)
 
     def epsilon(self, counts: Iterable[int]) -> float:
         """The epsilon at `delta` for a claim, where objects have these numbers of claims; infinite if none.
@@ -88,21 +91,31 @@ class Attempts:
         sizes = np.unique(np.fromiter(counts, dtype=np.int64))
         if sizes.size == 0 or sizes[0] < 1:
             raise ParameterError("every object has at least one claim")
-        rate, eta = (float(rational(number, what="")) for number in (self.epsilon0, self.eta))
-        floor = nothing_epsilon(int(sizes[0]), rate, eta)
+        # Range, resolution and bandwidth do not matter.
+        test = (self.attempts, self.k, self.gamma, self.epsilon0, self.eta, self.delta)
+        return _least_epsilon(tuple(sizes.tolist()), *test)
 
-        def composed(one: float) -> float:
-            delta = attempt_delta(sizes, self.k, self.gamma, rate, one)
-            return composed_epsilon(max(one, floor), delta, self.attempts, self.delta)
 
-        def finite(one: float) -> bool:
-            delta = attempt_delta(sizes, self.k, self.gamma, rate, one)
-            return delta < 1 and composed_epsilon(0.0, delta, self.attempts, self.delta) < inf
+@lru_cache(maxsize=256)
+def _least_epsilon(
+    counts: tuple[int, ...], attempts: int, k: int, gamma: float, epsilon0: float, eta: float, delta: float
+) -> float:
+    """`Attempts.epsilon`, for distinct numbers of claims in ascending order."""
+    sizes = np.array(counts, dtype=np.int64)
+    rate, fail = (float(rational(number, what="")) for number in (epsilon0, eta))
+    floor = nothing_epsilon(counts[0], rate, fail)
 
-        most = rate + log1p(self.gamma) + 1e-9  # from here on only an attempt without other seeds counts
-        if not finite(most):
-            return inf
-        return _minimum(composed, _first_finite(finite, rate, most), most)
+    def composed(one: float) -> float:
+        return composed_epsilon(max(one, floor), attempt_delta(sizes, k, gamma, rate, one), attempts, delta)
+
+    def finite(one: float) -> bool:
+        lost = attempt_delta(sizes, k, gamma, rate, one)
+        return lost < 1 and composed_epsilon(0.0, lost, attempts, delta) < inf
+
+    most = rate + log1p(gamma) + 1e-9  # from here on only an attempt without other seeds counts
+    if not finite(most):
+        return inf
+    return _minimum(composed, _first_finite(finite, rate, most), most)
 
 
 def pass_chances(counts: Ints, k: int, rate: float) -> Floats:
@@ -188,9 +201,9 @@ def release(
     """
     rng = rng or secure()
     engine = engine or LocalEngine()
-    promise = _promise(parameters, claims.counts())
+    promise = parameters.cost(claims.counts())
     cells = parameters.cells
-    kernel = gaussian_weights(parameters.bandwidth / parameters.range.length * cells)
+    kernel = gaussian_weights(parameters.kernel_width)
     bins, cumulative = cut_bins(kernel, parameters.gamma), np.cumsum(kernel)
     places = cell_of(claims.values, parameters.range, cells)
     rate, fail = rational(parameters.epsilon0, what="epsilon0"), rational(parameters.eta, what="eta")
@@ -222,12 +235,11 @@ def release(
         operations=10.0 * len(claims.objects) * parameters.attempts,
     )
     kept = np.arange(parameters.attempts) < passed[:, None]
-    return Release(
-        objects=claims.objects,
-        offsets=np.concatenate([[0], np.cumsum(passed)]).astype(np.int64),
-        values=centre_of(drawn[kept], parameters.range, cells),
-        statuses=np.where(passed > 0, Status.released, Status.shortfall).astype(np.int8),
-        method="attempts",
+    return parameters.published(
+        "attempts",
+        claims.objects,
+        passed,
+        drawn[kept],
         parameters={
             "attempts": parameters.attempts,
             "k": parameters.k,
@@ -236,31 +248,7 @@ def release(
             "eta": parameters.eta,
             "delta": parameters.delta,
             "bandwidth": parameters.bandwidth,
-            "range": [parameters.range.low, parameters.range.high],
-            "resolution": parameters.range.length / cells,
         },
         promise=promise,
         seeded=not rng.private,
-    )
-
-
-def _promise(parameters: Attempts, counts: Ints) -> Guarantee:
-    epsilon = parameters.epsilon(counts.tolist())
-    if not isfinite(epsilon):
-        raise ParameterError(
-            f"no epsilon goes with delta {parameters.delta:g}: with k = {parameters.k} and epsilon0 = "
-            f"{parameters.epsilon0:g} a lone claim passes too often in {parameters.attempts} attempts; raise "
-            "k, epsilon0 or delta, or make fewer attempts"
-        )
-    return Guarantee(
-        epsilon=epsilon,
-        delta=parameters.delta,
-        unit="claim",
-        adjacency="replace-one",
-        trust="central",
-        assumptions=(
-            "the range, the resolution and the bandwidth were declared, not read off the data",
-            "who made claims about which objects, and so how many there are, is public",
-            "nothing else is published from the same claims",
-        ),
     )

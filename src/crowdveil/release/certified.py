@@ -2,7 +2,9 @@
 
 Two noisy statistics are all that is learned from raw claims (`histogram.py`); the rest is post-processing:
 the bins' width from the typical spread, an empirical Bayes posterior for each object's density
-(`posterior.py`), and any number of claims drawn from it. Pure epsilon, central model.
+(`posterior.py`), and any number of claims drawn from it. The histogram estimator takes the histograms as they
+are instead (`plain.py`) and may look a second time, with reliability weights (`second_look.py`). Central
+model; pure epsilon, or with a delta for users Gaussian noise in the histograms.
 
 Sensitivities (L1): the value of one claim replaced: 2 in either statistic. One claim added or removed: 1 in
 the histograms, 2 in the pair distances (the one that was left over finds a partner, or a pair is rematched).
@@ -14,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -25,12 +27,17 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Adjacency, Guarantee, Unit, rational
 from crowdveil.randomness import Randomness, secure
-from crowdveil.release.histogram import Histograms, noise_scale, noisy_histograms, pair_distances
+from crowdveil.release.histogram import Histograms, noisy_histograms, pair_distances
+from crowdveil.release.noise import count_noise
+from crowdveil.release.plain import draw, plain_densities
 from crowdveil.release.posterior import Estimate, bins_for, typical_spread
 from crowdveil.release.result import Range, Release, Status, check_per_object, check_resolution
+from crowdveil.release.second_look import claim_sensitivity, weight_steps, weighted_histograms
 
 PAIR_SHARE = 0.15  # of epsilon at the most goes to the typical spread ...
-PAIR_COUNT = 60.0  # ... and less where there are many pairs
+PAIR_COUNT = 150.0  # ... and less where there are many pairs
+RELIABILITY_SHARE = Fraction(7, 10)  # of what is left, for reliability weights ...
+RELIABLE = 250.0  # ... where claims of an object times epsilon are so many
 USEFUL = 5.0  # claims of an object times epsilon: below that an object's own claims say nothing
 POOLED_NAME = "all objects"
 STEPS_IN_RANGE = 2000
@@ -48,11 +55,23 @@ class Certified:
     unit: Unit = "claim"
     adjacency: Adjacency = "replace-one"
     cap: int | None = None  # claims kept of each user, for unit "user"
+    delta: float = 0.0  # for unit "user": Gaussian noise in the histograms
     pooled: bool = False  # one distribution of all objects together
+    estimator: Literal["bayes", "histogram"] = "bayes"
+    background: bool = False  # whether the even background of an object's claims is released too
+    reliability: float | None = None  # share of epsilon for the second look of estimator "histogram"
 
     def __post_init__(self) -> None:
         check_per_object(self.per_object)
         check_resolution(self.resolution)
+        self._check_scope()
+        self._check_estimator()
+        steps = self.range.length / self.step
+        if not (isfinite(self.step) and self.step > 0 and 4 <= steps <= 1e9):
+            raise ParameterError(f"the resolution {self.step:g} does not suit the range")
+        count_noise(2 * self.claims_protected, rational(self.epsilon, what="epsilon", limit=DENOMINATOR))
+
+    def _check_scope(self) -> None:
         if self.unit not in ("claim", "user"):
             raise ParameterError(f"unit must be claim or user, not {self.unit!r}")
         if self.adjacency not in ("replace-one", "add-remove"):
@@ -63,10 +82,26 @@ class Certified:
             )
         if self.cap is not None and (not isinstance(self.cap, int) or self.cap < 1):
             raise ParameterError(f"cap must be at least 1, not {self.cap}")
-        steps = self.range.length / self.step
-        if not (isfinite(self.step) and self.step > 0 and 4 <= steps <= 1e9):
-            raise ParameterError(f"the resolution {self.step:g} does not suit the range")
-        noise_scale(2 * self.claims_protected, rational(self.epsilon, what="epsilon", limit=DENOMINATOR))
+        if not 0 <= self.delta < 1:
+            raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
+        if self.delta and (self.unit == "claim" or self.pooled):
+            raise ParameterError(
+                "a delta buys Gaussian noise, which is less noise only for unit user and not pooled"
+            )
+
+    def _check_estimator(self) -> None:
+        if self.estimator not in ("bayes", "histogram"):
+            raise ParameterError(f"estimator must be bayes or histogram, not {self.estimator!r}")
+        if self.background and self.estimator != "bayes":
+            raise ParameterError("the histogram estimator leaves the background in: background is for bayes")
+        if self.reliability is None:
+            return
+        if self.estimator != "histogram" or self.pooled:
+            raise ParameterError("reliability is for the histogram estimator, and not pooled")
+        if not 0 <= self.reliability < 1:
+            raise ParameterError(f"reliability must be a share in [0, 1), not {self.reliability}")
+        if self.reliability and self.unit == "claim" and self.adjacency == "add-remove":
+            raise ParameterError("reliability is not protected when claims come and go: unit user, or 0")
 
     @property
     def step(self) -> float:
@@ -95,7 +130,7 @@ class Certified:
             assumptions.append(f"at most {self.cap} claims of a user were used, chosen without their values")
         return Guarantee(
             epsilon=float(rational(self.epsilon, what="epsilon", limit=DENOMINATOR)),
-            delta=0.0,
+            delta=self.delta,
             unit=self.unit,
             adjacency=self.adjacency,
             trust="central",
@@ -109,10 +144,14 @@ class Certified:
             "unit": self.unit,
             "adjacency": self.adjacency,
             "cap": self.cap,
+            "delta": self.delta,
             "per_object": self.per_object,
             "range": [self.range.low, self.range.high],
             "resolution": self.resolution,
             "pooled": self.pooled,
+            "estimator": self.estimator,
+            "background": self.background,
+            "reliability": self.reliability,
         }
 
 
@@ -127,7 +166,7 @@ class Fit:
     """A release together with the densities it was drawn from (masses of equal parts of the range)."""
 
     release: Release
-    densities: Singles
+    densities: Floats | Singles
     noisy: Histograms  # what the densities were estimated from; published nowhere
 
 
@@ -153,21 +192,31 @@ def fit(
     """The release and, if kept, its densities."""
     rng = rng or secure()
     engine = engine or LocalEngine()
+    claims = used(claims, parameters)
+    noisy = _private_part(claims, parameters, rng, engine)
+    count, names = parameters.per_object, claims.objects
+    densities: Floats | Singles
+    if parameters.estimator == "histogram":
+        densities = plain = plain_densities(noisy)
+        values = draw(plain, noisy, count, rng=rng, engine=engine, names=names)
+    else:
+        values, densities = Estimate(noisy, rng=rng, engine=engine).draw(
+            count, rng=rng, names=names, background=parameters.background, keep=keep
+        )
+    return Fit(_published(claims.objects, values, parameters, seeded=not rng.private), densities, noisy)
+
+
+def used(claims: Claims, parameters: Certified) -> Claims:
+    """The claims that a release looks at: capped, clamped, pooled. Doing it twice changes nothing more."""
     if parameters.cap is not None:
         # Which objects keep a claim is public only if who claimed what is.
         claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
     claims, _ = claims.clamped(parameters.range.low, parameters.range.high)
-    if parameters.pooled:
-        claims = _pooled(claims)
-    noisy = _private_part(claims, parameters, rng, engine)
-    values, densities = Estimate(noisy, rng=rng, engine=engine).draw(
-        parameters.per_object, rng=rng, names=claims.objects, keep=keep
-    )
-    return Fit(_published(claims.objects, values, parameters, seeded=not rng.private), densities, noisy)
+    return _pooled(claims) if parameters.pooled else claims
 
 
 def _private_part(claims: Claims, parameters: Certified, rng: Randomness, engine: LocalEngine) -> Histograms:
-    """The two noisy statistics, with the budget split between them."""
+    """The noisy statistics, with the budget split between them; the last of them is returned."""
     fixed = parameters.adjacency == "replace-one"
     group = parameters.claims_protected
     epsilon = rational(parameters.epsilon, what="epsilon", limit=DENOMINATOR)
@@ -185,11 +234,34 @@ def _private_part(claims: Claims, parameters: Certified, rng: Randomness, engine
     spread = typical_spread(near, parameters.range.length)
     bins = bins_for(spread, typical, parameters.epsilon / group, parameters.range.length)
     sensitivity = (2 if fixed else 1) * group
-    return noisy_histograms(
-        *(claims, parameters.range, bins, epsilon - for_pairs, sensitivity, parameters.adjacency),
+    left = epsilon - for_pairs
+    for_weights = left * _second_share(parameters, typical * float(left) / group)
+    noisy = noisy_histograms(
+        *(claims, parameters.range, bins, left - for_weights, sensitivity),
+        *(parameters.adjacency, parameters.delta),
         rng=rng,
         engine=engine,
     )
+    if not for_weights:
+        return noisy
+    if parameters.cap is None:
+        most = int(np.bincount(claims.user_codes).max())  # who claimed what is public then
+        steps = weight_steps(most)
+        sensitivity = claim_sensitivity(most)
+    else:
+        steps = weight_steps(parameters.cap)
+        sensitivity *= steps
+    return weighted_histograms(claims, noisy, for_weights, sensitivity, steps, rng=rng)
+
+
+def _second_share(parameters: Certified, evidence: float) -> Fraction:
+    """The share for reliability weights: by default only where there is much evidence for each object."""
+    if parameters.estimator != "histogram" or parameters.pooled:
+        return Fraction(0)
+    if parameters.reliability is not None:
+        return Fraction(int(parameters.reliability * 1000), 1000)
+    possible = parameters.unit == "user" or parameters.adjacency == "replace-one"
+    return RELIABILITY_SHARE if possible and evidence >= RELIABLE else Fraction(0)
 
 
 def _pooled(claims: Claims) -> Claims:

@@ -1,6 +1,6 @@
-"""All that a certified release learns from raw claims: noisy pair distances, a noisy histogram an object.
+"""What a certified release learns from raw claims: noisy pair distances, and a noisy histogram an object.
 
-Both are counts of claims or pairs with exact discrete Laplace noise. Adjacency replace-one: the value of one
+Both are counts of claims or pairs with exact noise. Adjacency replace-one: the value of one
 claim changes; who claimed what, and so n_i, is public. One value sits in one bin of one object: L1
 sensitivity 2. One value sits in at most one pair, which moves between two bins: L1 sensitivity 2. The
 matching into pairs is uniformly random in both worlds. Adjacency add-remove: no exact count leaves this file;
@@ -16,15 +16,14 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Ints
+from crowdveil.arrays import Flags, Ints
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Adjacency
 from crowdveil.kernels import histograms
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.randomness import Randomness
-from crowdveil.randomness.samplers import INTEGER_LIMIT
+from crowdveil.release.noise import CountNoise, count_noise
 from crowdveil.release.result import Range
 
 RATIO = 1.6
@@ -49,20 +48,19 @@ class Histograms:
     claims: Ints  # (N,) n_i, or under add-remove the sum of the noisy counts
     range: Range
     bins: int  # how many bins cover the range
-    scale: float  # of the noise
+    noise: CountNoise
 
     @property
     def cells(self) -> int:
         """How many cells cover the range."""
         return self.bins * CELLS
 
-
-def noise_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
-    """sensitivity / epsilon, for the exact sampler."""
-    scale = sensitivity / epsilon
-    if max(scale.numerator, scale.denominator) >= INTEGER_LIMIT:
-        raise ParameterError("epsilon is too small or has too many digits")
-    return scale
+    @property
+    def has_bin(self) -> Flags:
+        """(N, bins + 1): which bins an object has; the last one only where the first starts early."""
+        last = (self.cells - 1 + self.shifts.astype(np.int64)) // CELLS
+        flags: Flags = np.arange(self.bins + 1) <= last[:, None]
+        return flags
 
 
 def pair_distances(
@@ -77,7 +75,7 @@ def pair_distances(
     engine: LocalEngine,
 ) -> PairDistances:
     """Distances of random pairs within objects, as noisy counts on a log scale. Claims lie in the range."""
-    scale = noise_scale(sensitivity, epsilon)
+    scale = count_noise(sensitivity, epsilon).parameter
     bins = ceil(log(limits.length / resolution) / log(RATIO)) + 1
     key, nonces = rng.streams(claims.objects, purpose="pairs")
 
@@ -103,12 +101,13 @@ def noisy_histograms(
     epsilon: Fraction,
     sensitivity: int,
     adjacency: Adjacency = "replace-one",
+    delta: float = 0.0,
     *,
     rng: Randomness,
     engine: LocalEngine,
 ) -> Histograms:
-    """One noisy histogram for each object: the last look at raw values."""
-    scale = noise_scale(sensitivity, epsilon)
+    """One noisy histogram for each object; with a delta the noise is Gaussian."""
+    noise = count_noise(sensitivity, epsilon, delta)
     cells = bins * CELLS
     counts = np.zeros((len(claims.objects), bins + 1), dtype=np.int64)
     shifts = np.zeros(len(claims.objects), dtype=np.int8)
@@ -122,8 +121,9 @@ def noisy_histograms(
             limits.low,
             limits.length / cells,
             cells,
-            scale.numerator,
-            scale.denominator,
+            noise.gaussian,
+            noise.parameter.numerator,
+            noise.parameter.denominator,
             key,
             nonces,
             first,
@@ -133,4 +133,4 @@ def noisy_histograms(
         ),
     )
     told = claims.counts() if adjacency == "replace-one" else np.maximum(1, counts.sum(axis=1))
-    return Histograms(counts, shifts, told, limits, bins, float(scale))
+    return Histograms(counts, shifts, told, limits, bins, noise)

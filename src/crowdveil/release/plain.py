@@ -1,7 +1,7 @@
 """The plain estimate from a noisy histogram: what it says, made a density, and nothing more.
 
-Counts are projected onto the simplex (the shift that makes their positive parts sum to n is taken away), and
-a bin's mass is spread over its parts and smoothed over one bin. Post-processing.
+Counts are projected onto the simplex (the shift that makes their positive parts sum to one is taken away),
+and a bin's mass is spread over its parts and smoothed over one bin. Post-processing.
 """
 
 from __future__ import annotations
@@ -9,25 +9,35 @@ from __future__ import annotations
 import numpy as np
 
 from crowdveil.arrays import Floats
+from crowdveil.engines import LocalEngine
+from crowdveil.kernels import templates as loops
 from crowdveil.kernels.histograms import CELLS
+from crowdveil.randomness import Randomness
 from crowdveil.release.histogram import Histograms
 from crowdveil.release.templates import PARTS_PER_CELL
 
 
-def on_simplex(counts: Floats) -> Floats:
-    """Each row's nearest point among probabilities (scaled to 1): negative counts go, the rest is shifted."""
-    ordered = -np.sort(-counts, axis=1)
+def on_simplex(shares: Floats) -> Floats:
+    """Each row's nearest point among probabilities: negative shares go, the rest is shifted."""
+    ordered = -np.sort(-shares, axis=1)
     excess = np.cumsum(ordered, axis=1) - 1.0
-    place = np.arange(1, counts.shape[1] + 1)
+    place = np.arange(1, shares.shape[1] + 1)
     last = np.count_nonzero(ordered - excess / place > 0, axis=1)
     shift = np.take_along_axis(excess / place, last[:, None] - 1, axis=1)
-    projected: Floats = np.maximum(counts - shift, 0.0)
+    projected: Floats = np.maximum(shares - shift, 0.0)
     return projected
+
+
+def bin_shares(noisy: Histograms) -> Floats:
+    """The share of each bin; a bin that an object does not have holds none."""
+    shares = noisy.counts / noisy.claims[:, None]
+    shares[~noisy.has_bin] = -1e9
+    return on_simplex(shares)
 
 
 def plain_densities(noisy: Histograms) -> Floats:
     """A row for each object: masses of equal parts of the range, as `Estimate.draw` gives them."""
-    shares = on_simplex(noisy.counts / noisy.claims[:, None])
+    shares = bin_shares(noisy)
     cells = np.arange(noisy.cells)
     bins = (cells[None, :] + noisy.shifts[:, None]) // CELLS
     sizes = np.zeros_like(shares)
@@ -39,3 +49,23 @@ def plain_densities(noisy: Histograms) -> Floats:
     smooth = np.apply_along_axis(lambda row: np.convolve(row, kernel, "same"), 1, fine)
     densities: Floats = smooth / smooth.sum(axis=1, keepdims=True)
     return densities
+
+
+def draw(
+    densities: Floats,
+    noisy: Histograms,
+    per_object: int,
+    *,
+    rng: Randomness,
+    engine: LocalEngine,
+    names: object,
+) -> Floats:
+    """Claims for each object from its density, ascending."""
+    out = np.empty((len(densities), per_object))
+    key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
+    engine.spread(
+        "synthetic claims",
+        len(densities),
+        lambda first, last: loops.draw_all_strata(densities, key, nonces, first, last, out),
+    )
+    return noisy.range.low + noisy.range.length * out

@@ -22,10 +22,12 @@ from crowdveil.randomness import Randomness
 from crowdveil.release.histogram import RATIO, Histograms, PairDistances
 from crowdveil.release.templates import PARTS_PER_CELL, SCALES, SHAPES, SHARES, Templates, templates
 
+FEWEST_BINS, MOST_BINS = 4, 512
 ROUNDS = 15
 LARGEST_SAMPLE = 400
 SAMPLE_BYTES = 200e6
 LARGEST_TABLE = 2048
+USUAL_SPREAD, USUAL_VARIATION = 1 / 12, 1.5  # of the range, and of its logarithm
 PSEUDO_COUNT = 1.0  # objects' worth of evenness in each part of the prior
 KEPT_PRIOR = 0.999
 USUAL_PRIOR = 0.25
@@ -36,8 +38,9 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
     """The typical spread of claims within an object, from the noisy distances of random pairs.
 
     A pair of honest claims differs by a half-normal of scale sqrt(2) spread, others by the background. The
-    estimate is the posterior mean of log spread under an even prior over spread, its variation between
-    objects, and the share of background; the noise's law is part of the likelihood.
+    estimate is the posterior mean of log spread, with a wide prior around a twelfth of the range (without it
+    noise alone can look like a tiny spread) and an even one over the spread's variation between objects and
+    the share of background; the noise's law is part of the likelihood.
     """
     smallest, bins = pairs.smallest, pairs.counts.size
     edges = np.concatenate([[0.0], smallest * RATIO ** np.arange(bins)])
@@ -47,6 +50,7 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
     inside = np.minimum(edges / length, 1.0)
     background = 0.5 * np.diff(1 - (1 - inside) ** 2) + 0.5 * np.diff(np.minimum(2 * inside, 1.0))
     logs = np.log(spreads)
+    usual = USUAL_SPREAD * length
     guesses, fits = [], []
     for variation in (0.0, 0.4, 0.8):
         for centre in range(spreads.size):
@@ -57,7 +61,7 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
             for share in (0.02, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9):
                 p = (1 - share) * honest + share * background
                 guesses.append(logs[centre])
-                fits.append(_log_fit(pairs, p))
+                fits.append(_log_fit(pairs, p) - 0.5 * (log(spreads[centre] / usual) / USUAL_VARIATION) ** 2)
     weights = np.exp(np.array(fits) - max(fits))
     return exp(float(weights @ np.array(guesses) / weights.sum()))
 
@@ -88,29 +92,30 @@ class Estimate:
     def __init__(self, noisy: Histograms, *, rng: Randomness, engine: LocalEngine) -> None:
         self._noisy, self._engine = noisy, engine
         self._templates: Templates = templates()
-        masses = self._templates.masses
-        self._steps = np.empty((SHARES.size, masses.size), dtype=np.uint8)
-        loops.background_steps(SHARES, masses, 1.0 / noisy.bins, self._steps)
-        self._tables, self._table_begin, self._table_top = self._likelihood_tables()
+        self._evidence = self._gathered()
         self.prior = self._learn(rng)
 
     def _likelihood_tables(self) -> tuple[Singles, Ints, Ints]:
         """A table for each number of claims that occurs, one after the other."""
         counts, kind = np.unique(self._noisy.claims, return_inverse=True)
         tops = np.minimum(counts, LARGEST_TABLE)
-        decay = 1.0 / self._noisy.scale
-        made = [
-            loops.likelihood_table(int(top), decay * float(n) / float(top))
-            for n, top in zip(counts, tops, strict=True)
-        ]
+        made = [self._table(int(top), float(n) / float(top)) for n, top in zip(counts, tops, strict=True)]
         begins = np.concatenate([[0], np.cumsum(tops + 1)[:-1]])
         return np.concatenate(made), begins[kind], tops[kind]
 
-    def _arguments(self) -> tuple[object, ...]:
+    def _table(self, top: int, shrunk: float) -> Singles:
+        noise = self._noisy.noise
+        if noise.gaussian:
+            return loops.gaussian_likelihood_table(top, noise.variance / shrunk**2)  # type: ignore[no-any-return]
+        return loops.likelihood_table(top, shrunk / float(noise.parameter))  # type: ignore[no-any-return]
+
+    def _gathered(self) -> loops.Evidence:
         noisy, t = self._noisy, self._templates
-        return (
-            *(noisy.counts, noisy.shifts, noisy.claims, self._tables, self._table_begin, self._table_top),
-            *(noisy.cells, t.reach, t.begin, t.masses, self._steps, SHARES),
+        steps = np.empty((SHARES.size, t.masses.size), dtype=np.uint8)
+        loops.background_steps(SHARES, t.masses, 1.0 / noisy.bins, steps)
+        return loops.Evidence(
+            *(noisy.counts, noisy.shifts, noisy.claims, *self._likelihood_tables()),
+            *(noisy.cells, t.reach, t.begin, t.masses, steps, SHARES),
         )
 
     def _learn(self, rng: Randomness) -> Prior:
@@ -123,11 +128,12 @@ class Estimate:
         chosen = np.sort(rng.stream("sample", purpose="prior").uniforms(objects).argsort()[:size])
         likelihood = np.empty((size, cells, *profiles), dtype=np.float32)
         wanted = np.ones(profiles, dtype=np.bool_)
-        arguments = self._arguments()
         self._engine.spread(
             "prior",
             size,
-            lambda first, last: loops.fill_likelihoods(chosen, *arguments, wanted, first, last, likelihood),
+            lambda first, last: loops.fill_likelihoods(
+                self._evidence, chosen, wanted, first, last, likelihood
+            ),
         )
         flat = likelihood.reshape(size * cells, -1)
         parts = [np.full(k, 1.0 / k) for k in (len(SHAPES), SCALES.size, SHARES.size)]
@@ -153,11 +159,18 @@ class Estimate:
         return Prior(np.einsum("a,b,c->abc", *parts).reshape(profiles), places, row_of)
 
     def draw(
-        self, per_object: int, *, rng: Randomness, names: object, keep: bool = False
+        self,
+        per_object: int,
+        *,
+        rng: Randomness,
+        names: object,
+        background: bool = False,
+        keep: bool = False,
     ) -> tuple[Floats, Singles]:
         """Claims for each object (ascending, as values), and the densities themselves if they are kept.
 
-        A density is a row of masses of equal parts of the range.
+        The even background of an object's claims is part of its density if asked for. A density is a row of
+        masses of equal parts of the range.
         """
         noisy, t = self._noisy, self._templates
         objects = noisy.claims.size
@@ -168,12 +181,11 @@ class Estimate:
         log_prior = np.log(np.maximum(self.prior.profile, 1e-300))
         log_places = np.log(self.prior.places)
         key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
-        arguments = self._arguments()
         self._engine.spread(
             "synthetic claims",
             objects,
             lambda first, last: loops.release_posteriors(
-                *arguments,
+                self._evidence,
                 usual,
                 wanted,
                 log_prior,
@@ -183,6 +195,8 @@ class Estimate:
                 t.curve_begin,
                 t.curve_reach,
                 PARTS_PER_CELL,
+                noisy.noise.variance,
+                background,
                 key,
                 nonces,
                 first,
@@ -220,8 +234,13 @@ def _most(profile: Floats, share: float) -> NDArray[np.bool_]:
 
 
 def bins_for(spread: float, claims: float, epsilon: float, length: float) -> int:
-    """How many bins the range is cut into: narrow for much data or a small spread, at least 4."""
-    width = spread * float(np.clip(1.7 * (30 / (claims * epsilon)) ** 0.35, 0.5, 3.0))
-    finest = 512.0 if claims * epsilon > 2 * log(510) else 2 + exp(claims * epsilon / 2)
-    width = min(max(width, length / finest), length / 4)
-    return max(4, round(length / width))
+    """How many bins the range is cut into: narrow for much data or a small spread, at least 4.
+
+    More bins than `finest` would each hold less than their noise: a crowd in one of them could not be told
+    from the largest noise of all the others.
+    """
+    evidence = claims * epsilon
+    width = spread * float(np.clip(1.7 * (30 / evidence) ** 0.35, 0.5, 3.0))
+    finest = min(MOST_BINS, 2 * evidence, 2 + exp(min(evidence / 4.5, 10)))
+    width = min(max(width, length / finest), length / FEWEST_BINS)
+    return max(FEWEST_BINS, round(length / width))

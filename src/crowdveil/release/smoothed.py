@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, isfinite, log, log1p, nextafter, sqrt
+from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.special import gammaln
 
 from crowdveil.accounting import smallest_epsilon
@@ -36,8 +38,107 @@ _BITS = 30  # the kernel's largest weight is 2^30
 _ROUNDING = 2.0**-50
 
 
+# --- what is drawn on a public grid, shared with the fixed-attempts mode ------------------------------------
+
+
+class DrawnOnGrid:
+    """What methods have in common that move claims by a kernel on a public grid and publish cells of it.
+
+    They are frozen dataclasses and have these fields among theirs.
+    """
+
+    range: Range
+    bandwidth: float
+    delta: float
+    resolution: float | None
+
+    @property
+    def cells(self) -> int:
+        """How many cells the grid has."""
+        return cells_in(self.range, self.resolution)
+
+    @property
+    def kernel_width(self) -> float:
+        """The bandwidth in cells."""
+        return self.bandwidth / self.range.length * self.cells
+
+    def promise(self, epsilon: float) -> Guarantee:
+        """What is promised where the draws cost `epsilon` at `delta`."""
+        return Guarantee(
+            epsilon=epsilon,
+            delta=self.delta,
+            unit="claim",
+            adjacency="replace-one",
+            trust="central",
+            assumptions=(
+                "the range, the resolution and the bandwidth were declared, not read off the data",
+                "who made claims about which objects, and so how many there are, is public",
+                "nothing else is published from the same claims",
+            ),
+        )
+
+    def published(
+        self,
+        method: str,
+        objects: pl.Series,
+        counts: Ints,
+        drawn: Ints,
+        *,
+        parameters: dict[str, Any],
+        promise: Guarantee,
+        seeded: bool,
+    ) -> Release:
+        """The release of `drawn` cells, `counts` of them for each object, none for some perhaps."""
+        return Release(
+            objects=objects,
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            values=centre_of(drawn, self.range, self.cells),
+            statuses=np.where(counts > 0, Status.released, Status.shortfall).astype(np.int8),
+            method=method,
+            parameters={
+                **parameters,
+                "range": [self.range.low, self.range.high],
+                "resolution": self.range.length / self.cells,
+            },
+            promise=promise,
+            seeded=seeded,
+        )
+
+
+def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None:
+    """Refuse a public grid or bandwidth that cannot be used."""
+    check_resolution(resolution)
+    if not (isfinite(bandwidth) and 0 < bandwidth <= range.length):
+        raise ParameterError(f"bandwidth must be above 0 and at most the range's length, not {bandwidth:g}")
+    if resolution is not None and range.length / resolution > LARGEST_GRID:
+        raise ParameterError(f"the resolution is too fine: the range may have {LARGEST_GRID} cells at most")
+    if not range.length / cells_in(range, resolution) > 0:
+        raise ParameterError("the range is too narrow for a grid")
+
+
+def cells_in(range: Range, resolution: float | None) -> int:
+    """How many equal cells, each about `resolution` wide, cover the range."""
+    return max(1, round(range.length / resolution)) if resolution else STEPS_IN_RANGE
+
+
+def cell_of(values: Floats, range: Range, cells: int) -> Ints:
+    """The cell of each value; values outside the range count as its nearest end."""
+    inside = np.clip(values, range.low, range.high)
+    place = np.floor((inside - range.low) / range.length * cells)
+    return np.clip(place, 0, cells - 1).astype(np.int64)
+
+
+def centre_of(places: Ints, range: Range, cells: int) -> Floats:
+    """The middle of each cell."""
+    centres: Floats = range.low + (places.astype(np.float64) + 0.5) * (range.length / cells)
+    return centres
+
+
+# --- smoothed densities -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class Smoothed:
+class Smoothed(DrawnOnGrid):
     """Parameters: what is public about the values, how many draws, and how much of them is public."""
 
     range: Range
@@ -59,11 +160,6 @@ class Smoothed:
         if law(self).envelope_mass < 2:
             raise ParameterError("the bandwidth is too wide for this range: take at most a quarter of it")
 
-    @property
-    def cells(self) -> int:
-        """How many cells the grid has."""
-        return cells_in(self.range, self.resolution)
-
     def pair(self, n: int) -> tuple[Fraction, Fraction]:
         """q and a of the dominating pair for an object of n claims."""
         lam = rational(self.lam, what="lam")
@@ -76,7 +172,7 @@ class Smoothed:
 
     def cost(self, counts: Ints) -> Guarantee:
         """What a release about objects with these (public) numbers of claims costs and promises."""
-        return _promise(self, int(counts.min()))
+        return self.promise(self.epsilon(int(counts.min())))
 
     def epsilon(self, n: int, *, claims_per_user: int = 1) -> float:
         """The epsilon at `delta` for a claim, or a user with several; objects have at least n claims."""
@@ -101,11 +197,14 @@ class Law:
         return Fraction(int(self.base.sum()), int(self.kernel.sum()))
 
 
-@lru_cache(maxsize=16)
 def law(parameters: Smoothed) -> Law:
     """The weights of kernel and base."""
-    cells = parameters.cells
-    kernel = gaussian_weights(parameters.bandwidth / parameters.range.length * cells)
+    return _law(parameters.kernel_width, parameters.cells)
+
+
+@lru_cache(maxsize=16)
+def _law(width: float, cells: int) -> Law:
+    kernel = gaussian_weights(width)
     return Law(_frozen(kernel), _frozen(envelope(kernel, cells)))
 
 
@@ -209,11 +308,11 @@ def release(
     """`per_object` exact draws for every object, whatever its claims are; values are centres of cells."""
     rng = rng or secure()
     engine = engine or LocalEngine()
-    cells, weights = parameters.cells, law(parameters)
-    places = cell_of(claims.values, parameters.range, cells)
+    promise = parameters.cost(claims.counts())
+    places = cell_of(claims.values, parameters.range, parameters.cells)
+    weights = law(parameters)
     base, kernel = np.cumsum(weights.base), np.cumsum(weights.kernel)
     lam = rational(parameters.lam, what="lam")
-    promise = _promise(parameters, int(claims.counts().min()))
     key, nonces = rng.streams(claims.objects, purpose="smoothed")
     count, each = len(claims.objects), parameters.per_object
     drawn = np.empty((count, each), dtype=np.int64)
@@ -235,70 +334,20 @@ def release(
         ),
         operations=10.0 * count * each,
     )
-    return Release(
-        objects=claims.objects,
-        offsets=np.arange(count + 1, dtype=np.int64) * each,
-        values=centre_of(drawn.ravel(), parameters.range, cells),
-        statuses=np.full(count, Status.released, dtype=np.int8),
-        method="smoothed",
+    return parameters.published(
+        "smoothed",
+        claims.objects,
+        np.full(count, each),
+        drawn.ravel(),
         parameters={
             "per_object": each,
             "lam": parameters.lam,
             "bandwidth": parameters.bandwidth,
             "delta": parameters.delta,
-            "range": [parameters.range.low, parameters.range.high],
-            "resolution": parameters.range.length / cells,
         },
         promise=promise,
         seeded=not rng.private,
     )
-
-
-def _promise(parameters: Smoothed, smallest: int) -> Guarantee:
-    return Guarantee(
-        epsilon=parameters.epsilon(smallest),
-        delta=parameters.delta,
-        unit="claim",
-        adjacency="replace-one",
-        trust="central",
-        assumptions=(
-            "the range, the resolution and the bandwidth were declared, not read off the data",
-            "who made claims about which objects, and so how many there are, is public",
-            "nothing else is published from the same claims",
-        ),
-    )
-
-
-# --- the grid, shared with the fixed-attempts mode ----------------------------------------------------------
-
-
-def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None:
-    """Refuse a public grid or bandwidth that cannot be used."""
-    check_resolution(resolution)
-    if not (isfinite(bandwidth) and 0 < bandwidth <= range.length):
-        raise ParameterError(f"bandwidth must be above 0 and at most the range's length, not {bandwidth:g}")
-    if resolution is not None and range.length / resolution > LARGEST_GRID:
-        raise ParameterError(f"the resolution is too fine: the range may have {LARGEST_GRID} cells at most")
-    if not range.length / cells_in(range, resolution) > 0:
-        raise ParameterError("the range is too narrow for a grid")
-
-
-def cells_in(range: Range, resolution: float | None) -> int:
-    """How many equal cells, each about `resolution` wide, cover the range."""
-    return max(1, round(range.length / resolution)) if resolution else STEPS_IN_RANGE
-
-
-def cell_of(values: Floats, range: Range, cells: int) -> Ints:
-    """The cell of each value; values outside the range count as its nearest end."""
-    inside = np.clip(values, range.low, range.high)
-    place = np.floor((inside - range.low) / range.length * cells)
-    return np.clip(place, 0, cells - 1).astype(np.int64)
-
-
-def centre_of(places: Ints, range: Range, cells: int) -> Floats:
-    """The middle of each cell."""
-    centres: Floats = range.low + (places.astype(np.float64) + 0.5) * (range.length / cells)
-    return centres
 
 
 def _frozen(array: Ints) -> Ints:

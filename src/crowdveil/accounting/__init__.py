@@ -1,0 +1,51 @@
+"""What guarantees add up to: pure functions from the costs of mechanisms to the cost of all of them.
+
+Every function errs on one side: an epsilon or delta that comes out is never below the true one. Sums of
+probabilities are made of positive terms in log space, and what rounding could hide is added (`rounding`).
+
+Notation: epsilon, delta as in `Guarantee`; delta(epsilon), the *hockey-stick divergence*, is the smallest
+delta that goes with an epsilon; rho of zero-concentrated differential privacy (zCDP); sigma the standard
+deviation and mu = sensitivity / sigma of Gaussian noise.
+
+One file for each idea: `composition` (several mechanisms), `units` (claims and users), `zcdp`, `gaussian`,
+`noise` (kinds of noise together), `random_variance` and `two_layer` (formulas of single mechanisms), and what
+they are built on: `search`, `rounding`, `parameters`.
+"""
+
+from crowdveil.accounting.composition import add, advanced_epsilon, composed_delta, composed_epsilon
+from crowdveil.accounting.gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_epsilon
+from crowdveil.accounting.noise import Noise, noise_epsilon
+from crowdveil.accounting.random_variance import (
+    floored_variance_delta,
+    fresh_variance_epsilon,
+    shared_variance_delta,
+)
+from crowdveil.accounting.search import smallest_epsilon
+from crowdveil.accounting.two_layer import two_layer_epsilon
+from crowdveil.accounting.units import claim_epsilon, claim_level, user_level, user_level_by_parts
+from crowdveil.accounting.zcdp import add_rhos, gaussian_rho, zcdp_delta, zcdp_epsilon
+
+__all__ = [
+    "Noise",
+    "add",
+    "add_rhos",
+    "advanced_epsilon",
+    "claim_epsilon",
+    "claim_level",
+    "composed_delta",
+    "composed_epsilon",
+    "discrete_gaussian_delta",
+    "floored_variance_delta",
+    "fresh_variance_epsilon",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_rho",
+    "noise_epsilon",
+    "shared_variance_delta",
+    "smallest_epsilon",
+    "two_layer_epsilon",
+    "user_level",
+    "user_level_by_parts",
+    "zcdp_delta",
+    "zcdp_epsilon",
+]

@@ -1,0 +1,87 @@
+"""What a guarantee for claims means for users with several claims, and one for users for their claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import expm1, isfinite, log, nextafter
+
+from crowdveil.accounting.composition import composed_epsilon
+from crowdveil.accounting.parameters import check_epsilon, check_unit, check_whole
+from crowdveil.accounting.rounding import exp_up, up
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee
+
+
+def user_level(guarantee: Guarantee, cap: int) -> Guarantee:
+    """What a guarantee for claims means for users of whom at most `cap` claims each are used (group privacy).
+
+    Changing c claims costs c epsilon and delta (1 + e^epsilon + ... + e^((c - 1) epsilon)), however the
+    mechanism uses them. Reference: Dwork and Roth 2014, theorem 2.2 (delta = 0); Vadhan, *The Complexity of
+    Differential Privacy*, 2017 (group privacy).
+    """
+    check_unit(guarantee, "claim")
+    check_whole(cap, "the cap on claims per user")
+    epsilon, delta = _of_group(guarantee, cap)
+    if delta >= 1:
+        raise ParameterError(
+            f"with up to {cap} claims a user the delta for users is 1 or more: nothing is promised to users; "
+            "lower the cap, epsilon or delta"
+        )
+    return _for_users(guarantee, epsilon, delta, cap)
+
+
+def user_level_by_parts(guarantee: Guarantee, cap: int, delta: float) -> Guarantee:
+    """What a guarantee for claims means for users if each claim reaches only one part of the release.
+
+    Assumed: the parts (one for each object, say) are made independently of each other, a user has at most one
+    claim in a part and at most `cap` in all, and `guarantee` holds for each part. Then the parts that a user
+    reaches compose like `cap` releases: `composed_epsilon`, at the total `delta` that is asked for.
+    """
+    check_unit(guarantee, "claim")
+    epsilon = composed_epsilon(guarantee.epsilon, guarantee.delta, cap, delta)
+    if not isfinite(epsilon):
+        raise ParameterError(
+            f"{cap} claims a user, each with delta {guarantee.delta:g}, exceed the total delta {delta:g}"
+        )
+    return _for_users(guarantee, epsilon, delta, cap)
+
+
+def claim_level(guarantee: Guarantee) -> Guarantee:
+    """A guarantee for users, read for claims.
+
+    Replacing a claim replaces a user's data: the same numbers. Under add-remove a claim appears when a user
+    disappears and comes back with one more, which is two steps.
+    """
+    check_unit(guarantee, "user")
+    if guarantee.adjacency == "replace-one":
+        return replace(guarantee, unit="claim")
+    epsilon, delta = _of_group(guarantee, 2)
+    if delta >= 1:
+        raise ParameterError("the delta for claims is 1 or more: nothing is promised to claims")
+    return replace(guarantee, unit="claim", epsilon=epsilon, delta=delta)
+
+
+def claim_epsilon(user_epsilon: float, cap: int) -> float:
+    """The pure epsilon for claims at which users with at most `cap` claims each have `user_epsilon`."""
+    check_epsilon(user_epsilon)
+    check_whole(cap, "the cap on claims per user")
+    quotient = user_epsilon / cap
+    return quotient if Fraction(quotient) * cap <= Fraction(user_epsilon) else nextafter(quotient, 0.0)
+
+
+def _of_group(guarantee: Guarantee, size: int) -> tuple[float, float]:
+    """Epsilon and delta of that many changes one after the other."""
+    epsilon, delta = up(Fraction(guarantee.epsilon) * size), guarantee.delta
+    if delta and size > 1:
+        # 1 + e^epsilon + ... in logarithms, so that e^(size epsilon) cannot overflow.
+        one, before = guarantee.epsilon, (size - 1) * guarantee.epsilon
+        terms = (log(delta), before, log(expm1(-epsilon) / expm1(-one)) if one else log(size))
+        delta = exp_up(sum(terms), sum(map(abs, terms)))
+    return epsilon, delta
+
+
+def _for_users(guarantee: Guarantee, epsilon: float, delta: float, cap: int) -> Guarantee:
+    kept = f"at most {cap} claims of each user were used, chosen without looking at values"
+    assumptions = (*guarantee.assumptions, kept)
+    return replace(guarantee, unit="user", epsilon=epsilon, delta=delta, assumptions=assumptions)

@@ -1,0 +1,66 @@
+"""Zero-concentrated differential privacy (zCDP): one number, rho, that adds up, for Gaussian noise above all.
+
+Reference: Bun and Steinke, *Concentrated Differential Privacy: Simplifications, Extensions, and Lower
+Bounds*, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import log, log1p, sqrt
+
+from crowdveil.accounting.parameters import check_delta, check_epsilon, check_positive
+from crowdveil.accounting.rounding import exp_up, slack, sum_up, up
+from crowdveil.accounting.search import smallest_epsilon
+
+
+def gaussian_rho(sigma: float, sensitivity: float) -> float:
+    """The rho (zCDP) of Gaussian noise, continuous or discrete, on a vector of that L2 sensitivity.
+
+    rho = sensitivity^2 / (2 sigma^2). Reference: Bun and Steinke 2016, proposition 1.6; for discrete noise on
+    vectors of whole numbers Canonne, Kamath, Steinke 2020 (multivariate discrete Gaussian).
+    """
+    check_positive(sigma, "sigma")
+    check_positive(sensitivity, "the sensitivity")
+    return up(Fraction(sensitivity) ** 2 / (2 * Fraction(sigma) ** 2))
+
+
+def add_rhos(rhos: Iterable[float]) -> float:
+    """The rho of publishing all of it: rhos add up. Reference: Bun and Steinke 2016 (composition)."""
+    given = list(rhos)
+    for rho in given:
+        check_epsilon(rho, "rho")
+    return sum_up(given)
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """A delta at `epsilon` for every mechanism that is rho-zCDP.
+
+    The least over a > 1 of exp((a - 1)(a rho - epsilon)) / (a - 1) (1 - 1/a)^a; each a gives a valid delta.
+    Reference: Canonne, Kamath, Steinke 2020, section 2.3.
+    """
+    check_epsilon(rho, "rho")
+    check_epsilon(epsilon)
+    if rho == 0:
+        return 0.0
+    # With b = a - 1, so that nothing cancels near 1. The logarithm,
+    # b ((1 + b) rho - epsilon - log(1 + 1/b)) - log(1 + b), is convex.
+    low, high = 1e-12, min((epsilon + 1.0) / (2.0 * rho) + 1.0, 1e12)
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if (2 * middle + 1) * rho - epsilon - log1p(1 / middle) < 0:
+            low = middle
+        else:
+            high = middle
+    b = high
+    terms = (b * (1 + b) * rho, -b * epsilon, -b * log1p(1 / b), -log1p(b))
+    return min(1.0, exp_up(sum(terms), sum(map(abs, terms))))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """An epsilon at `delta` > 0 for every mechanism that is rho-zCDP. Reference: as `zcdp_delta`."""
+    check_epsilon(rho, "rho")
+    check_delta(delta, least=0.0)
+    most = (rho + 2.0 * sqrt(-rho * log(delta))) * (1.0 + slack(8.0))  # Bun and Steinke, prop. 1.3
+    return smallest_epsilon(lambda at: zcdp_delta(rho, at), delta, most=most)

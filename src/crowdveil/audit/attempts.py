@@ -1,0 +1,79 @@
+"""Audits of fixed attempts, against the three things that its proof has to bound.
+
+A claim away from all others: its own values must hardly ever pass (delta). A crowd of just k claims that
+loses one: the noise of the threshold must hide it (epsilon0). A crowd that nearly always passes and loses
+one: only forced failures keep "nothing was released" from giving it away (eta).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, equal
+from crowdveil.audit.releases import repeated, rows
+from crowdveil.engines import LocalEngine
+from crowdveil.randomness import Randomness
+from crowdveil.release import attempts
+from crowdveil.release.attempts import Attempts
+from crowdveil.release.result import Range
+
+_TEN = Range(0.0, 10.0)
+_PLACES = (5.0, 9.0)  # of one claim; all others are at 5, and no kernel reaches from one to the other
+_BANDWIDTH = 0.3
+ISOLATED = Attempts(
+    _TEN, _BANDWIDTH, attempts=3, k=2, gamma=1.1, epsilon0=1.0, eta=0.1, delta=0.18, resolution=0.1
+)
+CROWD = Attempts(
+    _TEN, _BANDWIDTH, attempts=3, k=30, gamma=1.1, epsilon0=0.3, eta=0.1, delta=1e-3, resolution=0.1
+)
+NOTHING = Attempts(
+    _TEN, _BANDWIDTH, attempts=1, k=5, gamma=1.1, epsilon0=1.5, eta=0.02, delta=1e-3, resolution=0.1
+)
+
+NOTHING_CLAIMS = 8
+
+
+def released(parameters: Attempts, claims: int) -> Draws:
+    """All that passed of one object in a row: so many claims at 5, or one of them at 9."""
+
+    def draws(world: int, count: int, rng: Randomness) -> Outputs:
+        made = attempts.release(
+            repeated(_PLACES[world], _PLACES[:1] * (claims - 1), count),
+            parameters,
+            rng=rng,
+            engine=LocalEngine(1),
+        )
+        return rows(made.offsets, made.values, parameters.attempts)
+
+    return draws
+
+
+def _passed(out: Outputs) -> Outputs:
+    number: Outputs = np.isfinite(out).sum(axis=1)
+    return number
+
+
+def _events(most: int) -> tuple[Event, ...]:
+    return (
+        *at_least((7.0,), "the largest released value", lambda out: out.max(axis=1)),
+        *at_least(range(1, most + 1), "released", _passed),
+        *equal((0,), "released", _passed),
+    )
+
+
+def _audit(name: str, parameters: Attempts, claims: int) -> Audit:
+    return Audit(
+        name=name,
+        epsilon=parameters.cost(np.array([claims])).epsilon,
+        delta=parameters.delta,
+        unit="a claim, replace-one",
+        whose="ours",
+        worlds=f"{claims} claims at 5, or one of them at 9; k {parameters.k}, {parameters.attempts} attempts",
+        draws=released(parameters, claims),
+        events=_events(parameters.attempts),
+    )
+
+
+ATTEMPTS_ISOLATED = _audit("attempts-isolated", ISOLATED, 3)
+ATTEMPTS_CROWD = _audit("attempts-crowd", CROWD, CROWD.k)
+ATTEMPTS_NOTHING = _audit("attempts-nothing", NOTHING, NOTHING_CLAIMS)

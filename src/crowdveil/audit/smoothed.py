@@ -1,0 +1,87 @@
+"""Audits of smoothed releases: one claim of an object moves, every draw of the object is seen.
+
+Where a kernel fills a single cell the printed delta is attained: the best event compares the draws in the
+claim's two places. A wider kernel costs a little less than printed; there the likelihood ratio is the judge.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.audit.case import Audit, Draws, Outputs, at_least
+from crowdveil.audit.releases import repeated
+from crowdveil.engines import LocalEngine
+from crowdveil.randomness import Randomness
+from crowdveil.release import smoothed
+from crowdveil.release.result import Range
+from crowdveil.release.smoothed import Smoothed, cell_of, law, reflected
+
+CELL = Smoothed(Range(0.0, 4.0), bandwidth=0.01, per_object=10, lam=0.5, delta=0.1, resolution=1.0)
+CELL_PLACES = (0.5, 1.5)
+CELL_OTHERS = (2.5,) * 4
+_EDGES = Smoothed(Range(0.0, 10.0), bandwidth=0.5, per_object=10, lam=0.5, delta=0.1, resolution=0.1)
+_EDGES_PLACES = (0.0, 10.0)
+_EDGES_OTHERS = (5.0,) * 9
+
+
+def released(parameters: Smoothed, places: tuple[float, float], others: tuple[float, ...]) -> Draws:
+    """All draws of one object in a row: a claim in one of two places, and the others'."""
+
+    def draws(world: int, count: int, rng: Randomness) -> Outputs:
+        claims = repeated(places[world], others, count)
+        made = smoothed.release(claims, parameters, rng=rng, engine=LocalEngine(1))
+        return made.values.reshape(count, -1)
+
+    return draws
+
+
+def _first_cell_over_second(out: Outputs) -> Outputs:
+    more: Outputs = (out < 1.0).sum(axis=1) - ((out >= 1.0) & (out < 2.0)).sum(axis=1)
+    return more
+
+
+def _density(place: float) -> Floats:
+    """The chances of cells, as they are on paper."""
+    weights, cells = law(_EDGES), _EDGES.cells
+    values = np.array([place, *_EDGES_OTHERS])
+    kernels = sum(reflected(weights.kernel, cells, int(x)) for x in cell_of(values, _EDGES.range, cells))
+    base = weights.base / weights.base.sum()
+    mixed: Floats = _EDGES.lam * base + (1 - _EDGES.lam) * kernels / np.sum(kernels)
+    return mixed
+
+
+_GAIN = np.log(_density(_EDGES_PLACES[0]) / _density(_EDGES_PLACES[1]))
+
+
+def _log_odds(out: Outputs) -> Outputs:
+    """How much likelier the draws are with the claim at the low end than with it at the high end."""
+    odds: Outputs = _GAIN[cell_of(out, _EDGES.range, _EDGES.cells)].sum(axis=1)
+    return odds
+
+
+def _epsilon(parameters: Smoothed, others: tuple[float, ...]) -> float:
+    return parameters.cost(np.array([len(others) + 1])).epsilon
+
+
+SMOOTHED = Audit(
+    name="smoothed",
+    epsilon=_epsilon(CELL, CELL_OTHERS),
+    delta=CELL.delta,
+    unit="a claim, replace-one",
+    whose="ours",
+    worlds="a claim in cell 1 or 2 of four, four others in cell 3, 10 draws",
+    draws=released(CELL, CELL_PLACES, CELL_OTHERS),
+    events=at_least(range(1, 11), "draws in cell 1 - draws in cell 2", _first_cell_over_second),
+)
+
+SMOOTHED_KERNEL = Audit(
+    name="smoothed-kernel",
+    epsilon=_epsilon(_EDGES, _EDGES_OTHERS),
+    delta=_EDGES.delta,
+    unit="a claim, replace-one",
+    whose="ours",
+    worlds="a claim at the low or the high end, 9 others in the middle, 10 draws",
+    draws=released(_EDGES, _EDGES_PLACES, _EDGES_OTHERS),
+    events=at_least((0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0), "log odds", _log_odds),
+)

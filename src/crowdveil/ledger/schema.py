@@ -1,0 +1,47 @@
+"""The tables of a ledger's file, and the rules by which the database refuses to change or remove entries."""
+
+from __future__ import annotations
+
+LEDGER_VERSION = 1
+APPLICATION = 0x43564C47  # marks the file as ours: "CVLG"
+
+_TABLES = {
+    # table: (its key, its columns)
+    "budgets": (
+        "dataset",
+        """dataset TEXT PRIMARY KEY NOT NULL, time TEXT NOT NULL, epsilon TEXT NOT NULL,
+        unit TEXT NOT NULL, adjacency TEXT NOT NULL, trust TEXT NOT NULL,
+        CHECK (epsilon NOT GLOB '*[^0-9.eE+-]*' AND CAST(epsilon AS REAL) > 0)""",
+    ),
+    "charges": (
+        "id",
+        """id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, dataset TEXT NOT NULL,
+        method TEXT NOT NULL, kind TEXT NOT NULL, epsilon TEXT, delta TEXT,
+        unit TEXT, adjacency TEXT, trust TEXT, seeded INTEGER NOT NULL CHECK (seeded IN (0, 1)),
+        CHECK ((kind = 'differential privacy') = (epsilon IS NOT NULL)),
+        CHECK ((epsilon IS NULL) = (delta IS NULL) AND (epsilon IS NULL) = (unit IS NULL)),
+        CHECK ((epsilon IS NULL) = (adjacency IS NULL) AND (epsilon IS NULL) = (trust IS NULL)),
+        CHECK (epsilon NOT GLOB '*[^0-9.eE+-]*' AND CAST(epsilon AS REAL) >= 0),
+        CHECK (delta NOT GLOB '*[^0-9.eE+-]*' AND CAST(delta AS REAL) >= 0)""",
+    ),
+    "releases": ("charge", "charge INTEGER PRIMARY KEY NOT NULL REFERENCES charges (id), time TEXT NOT NULL"),
+}
+
+
+def schema() -> dict[str, str]:
+    """Every table and every rule of the file, by name.
+
+    INSERT OR REPLACE removes rows without asking the rule against DELETE, so it has a rule of its own.
+    """
+    refuse = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
+    made = {}
+    for table, (key, columns) in _TABLES.items():
+        made[table] = f"CREATE TABLE {table} ({columns})"
+        for change in ("update", "delete"):
+            name = f"{table}_{change}"
+            made[name] = f"CREATE TRIGGER {name} BEFORE {change.upper()} ON {table} {refuse}"
+        there = f"(SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608, both are named above
+        made[f"{table}_replace"] = (
+            f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN EXISTS {there} {refuse}"
+        )
+    return made

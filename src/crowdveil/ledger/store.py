@@ -1,0 +1,212 @@
+"""The ledger in its SQLite file: one transaction for each call, on the disk before the call returns."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
+from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.ledger.budgets import admit, standing_budget, total_of
+from crowdveil.ledger.entries import Budget, Charge, Scope, Total, decimal
+from crowdveil.ledger.names import checked
+from crowdveil.ledger.schema import APPLICATION, LEDGER_VERSION, schema
+
+PATIENCE = 60.0  # seconds to wait for other processes that are charging
+_OWN_COLUMNS = ("time", "dataset", "method", "kind", "epsilon", "delta", "seeded")
+
+
+class Ledger:
+    """The ledger in a file. Nothing is opened or created before the first charge.
+
+    Every call opens the file, does one transaction and closes it, so that a ledger can be shared by
+    threads, passed to other processes and forked. Processes that charge at once wait for each other.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def charge(
+        self, dataset: str, promise: Promise, *, method: str, seeded: bool, budget: float | None = None
+    ) -> Charge:
+        """Write down what a release will cost, before its noise is drawn; durable when this returns.
+
+        The first `budget` that is given declares it, in the scope of this promise, and stands. Raises
+        `BudgetExceeded` if the charge does not fit, `ParameterError` if the budget differs from the one that
+        stands or does not count what this promise counts; then nothing at all is written.
+        """
+        new = _new_charge(checked(dataset), promise, method=method, seeded=seeded)
+        with self._transaction(write=True) as db:
+            before = total_of(new.dataset, _read_charges(db, new.dataset), _read_budgets(db).get(new.dataset))
+            standing = standing_budget(before, new, budget)
+            if standing is not None and not seeded:
+                admit(before, new, standing)
+            if standing is not None and before.budget is None:
+                declared = {"dataset": new.dataset, "time": new.time, "epsilon": standing.epsilon}
+                _insert(db, "budgets", declared | asdict(standing.scope))
+            row = {name: value for name, value in vars(new).items() if name in _OWN_COLUMNS}
+            identity = _insert(db, "charges", row | (asdict(new.scope) if new.scope else {}))
+        return replace(new, id=identity)
+
+    def completed(self, charge: Charge) -> None:
+        """Note that the release of a charge was written. Saying it twice changes nothing."""
+        with self._transaction(write=True) as db:
+            known = {entry.id: entry for entry in _read_charges(db, charge.dataset)}
+            if charge.id not in known:
+                raise ParameterError(f"{self.path}: has no charge {charge.id} of {charge.dataset!r}")
+            if known[charge.id].released is None:
+                _insert(db, "releases", {"charge": charge.id, "time": _now()})
+
+    def entries(self, dataset: str | None = None) -> list[Charge]:
+        """All charges, or those of one dataset, in the order they were made."""
+        return self.statement(dataset)[1]
+
+    def totals(self, dataset: str | None = None) -> list[Total]:
+        """Where each dataset stands, in the order of their first charges."""
+        return self.statement(dataset)[0]
+
+    def statement(self, dataset: str | None = None) -> tuple[list[Total], list[Charge]]:
+        """Totals and the charges they are made of, read at one moment; a missing file holds none."""
+        name = None if dataset is None else checked(dataset)
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            return [], []
+        except OSError as error:
+            raise InputError(f"{self.path}: the ledger cannot be read ({error.strerror})") from None
+        with self._transaction(write=False) as db:
+            if not self._holds_a_ledger(db):
+                return [], []
+            charges, budgets = _read_charges(db, name), _read_budgets(db)
+        by_dataset: dict[str, list[Charge]] = {}
+        for charge in charges:
+            by_dataset.setdefault(charge.dataset, []).append(charge)
+        return [total_of(key, own, budgets.get(key)) for key, own in by_dataset.items()], charges
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """One transaction, from the lock to the disk; whatever goes wrong inside undoes all of it.
+
+        synchronous = EXTRA also syncs the folder, without which a power cut could bring back the journal of
+        a finished transaction and undo it.
+        """
+        try:
+            if write:
+                self._create()
+            where = f"{self.path.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(where, uri=True, timeout=PATIENCE, isolation_level=None)) as db:
+                db.row_factory = sqlite3.Row
+                db.execute("PRAGMA synchronous = EXTRA")
+                db.execute("PRAGMA foreign_keys = ON")
+                db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                if write and not self._holds_a_ledger(db):
+                    for statement in schema().values():
+                        db.execute(statement)
+                    db.execute(f"PRAGMA application_id = {APPLICATION}")
+                    db.execute(f"PRAGMA user_version = {LEDGER_VERSION}")
+                yield db
+                db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _plain_error(self.path, error) from None
+        except InvalidOperation:
+            raise InputError(f"{self.path}: an entry of this ledger is not a number") from None
+        except OSError as error:
+            raise OutputError(f"{self.path}: the ledger cannot be written ({error.strerror})") from None
+
+    def _create(self) -> None:
+        """An empty file that only its owner can open, in a folder that only its owner can open."""
+        missing = [folder for folder in self.path.absolute().parents if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+
+    def _holds_a_ledger(self, db: sqlite3.Connection) -> bool:
+        """True for a ledger, False for an empty file; an error for anything else."""
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"))
+        if not (application or version or found):
+            return False
+        if application != APPLICATION:
+            raise InputError(f"{self.path}: is not a crowdveil ledger")
+        if version != LEDGER_VERSION:
+            raise InputError(
+                f"{self.path}: is a ledger of version {version}; "
+                f"this crowdveil reads version {LEDGER_VERSION}"
+            )
+        if found != schema():
+            raise InputError(f"{self.path}: the rules of this ledger were changed; it cannot be relied on")
+        count, last = db.execute("SELECT count(*), coalesce(max(id), 0) FROM charges").fetchone()
+        given = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'charges'").fetchone()
+        if not count == last == (given[0] if given else 0):
+            raise InputError(f"{self.path}: entries of this ledger are missing; it cannot be relied on")
+        return True
+
+
+def _new_charge(dataset: str, promise: Promise, *, method: str, seeded: bool) -> Charge:
+    epsilon = delta = scope = None
+    if isinstance(promise, Guarantee):
+        epsilon, delta = decimal(promise.epsilon), decimal(promise.delta)
+        scope = Scope(promise.unit, promise.adjacency, promise.trust)
+    kind = promise.to_dict()["kind"]
+    return Charge(0, _now(), dataset, method, kind, epsilon, delta, scope, seeded)
+
+
+def _read_charges(db: sqlite3.Connection, dataset: str | None) -> list[Charge]:
+    rows = db.execute(
+        "SELECT charges.*, releases.time AS released FROM charges LEFT JOIN releases "
+        "ON releases.charge = charges.id WHERE ?1 IS NULL OR dataset = ?1 ORDER BY id",
+        (dataset,),
+    )
+    return [_charge_of(row) for row in rows]
+
+
+def _charge_of(row: sqlite3.Row) -> Charge:
+    private = row["epsilon"] is not None
+    return Charge(
+        id=row["id"],
+        time=row["time"],
+        dataset=row["dataset"],
+        method=row["method"],
+        kind=row["kind"],
+        epsilon=Decimal(row["epsilon"]) if private else None,
+        delta=Decimal(row["delta"]) if private else None,
+        scope=Scope(row["unit"], row["adjacency"], row["trust"]) if private else None,
+        seeded=bool(row["seeded"]),
+        released=row["released"],
+    )
+
+
+def _read_budgets(db: sqlite3.Connection) -> dict[str, Budget]:
+    rows = db.execute("SELECT dataset, epsilon, unit, adjacency, trust FROM budgets")
+    return {dataset: Budget(Decimal(epsilon), Scope(*scope)) for dataset, epsilon, *scope in rows}
+
+
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
+    """Add a row of which the columns are ours; numbers are kept as their decimal digits."""
+    columns, places = ", ".join(row), ", ".join("?" * len(row))
+    values = [str(value) if isinstance(value, Decimal) else value for value in row.values()]
+    cursor = db.execute(f"INSERT INTO {table} ({columns}) VALUES ({places})", values)  # noqa: S608
+    return cursor.lastrowid or 0
+
+
+def _plain_error(path: Path, error: sqlite3.Error) -> CrowdveilError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte; the rest are finer distinctions
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return OutputError(f"{path}: the ledger is in use by another process; try again")
+    if code == sqlite3.SQLITE_NOTADB:
+        return InputError(f"{path}: is not a crowdveil ledger")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return InputError(f"{path}: the ledger is damaged; restore it from a copy")
+    return OutputError(f"{path}: the ledger cannot be used ({error})")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,68 @@
+"""The noise of released counts: exact discrete Laplace or, where a delta is granted, discrete Gaussian.
+
+`changed` is how many counts one protected unit can change, each by at most one (the L1 sensitivity). Laplace
+noise of scale changed / epsilon is pure epsilon. Gaussian noise hides each of the changed counts, and epsilon
+at delta is that of `changed` such hidings together: less noise than Laplace's where a unit changes many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import ceil, log, nextafter, sinh, sqrt
+
+from crowdveil.accounting import Noise, noise_epsilon
+from crowdveil.errors import ParameterError
+from crowdveil.randomness.samplers import INTEGER_LIMIT
+
+_FINE = 1000  # small variances are multiples of 1 / _FINE, large ones whole numbers
+
+
+@dataclass(frozen=True)
+class CountNoise:
+    """A law of whole numbers: discrete Laplace of a scale, or discrete Gaussian of a variance parameter."""
+
+    gaussian: bool
+    parameter: Fraction
+
+    @property
+    def variance(self) -> float:
+        """Of a draw; the Gaussian's parameter bounds it from above."""
+        if self.gaussian:
+            return float(self.parameter)
+        return 0.5 / sinh(0.5 / float(self.parameter)) ** 2
+
+
+@cache
+def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoise:
+    """The least noise that makes counts (epsilon, delta)-private."""
+    if not delta:
+        scale = changed / epsilon
+        if max(scale.numerator, scale.denominator) >= INTEGER_LIMIT:
+            raise ParameterError("epsilon is too small or has too many digits")
+        return CountNoise(gaussian=False, parameter=scale)
+    # Enough is rho + 2 sqrt(rho log(1/delta)) <= epsilon (Bun and Steinke), rho = changed / (2 variance).
+    cautious = log(1 / delta)
+    enough = changed / (2 * (sqrt(cautious + float(epsilon)) - sqrt(cautious)) ** 2)
+    step = _FINE if enough < _FINE**2 else 1
+    high = ceil(enough * step) + 1
+    low = high // 4
+    if high >= INTEGER_LIMIT:
+        raise ParameterError("epsilon is too small for Gaussian noise")
+    while high - low > max(1, high // 1000):
+        middle = (low + high) // 2
+        if gaussian_cost(changed, Fraction(middle, step), delta) <= epsilon:
+            high = middle
+        else:
+            low = middle
+    noise = CountNoise(gaussian=True, parameter=Fraction(high, step))
+    if gaussian_cost(changed, noise.parameter, delta) > epsilon:
+        raise ParameterError("epsilon is too small for Gaussian noise")
+    return noise
+
+
+def gaussian_cost(changed: int, variance: Fraction, delta: float) -> float:
+    """The epsilon at `delta` of discrete Gaussian noise on that many counts, each changed by one."""
+    sigma = nextafter(sqrt(variance), 0.0)  # never more noise than there is
+    return noise_epsilon([Noise("discrete_gaussian", sigma, 1, changed)], delta)

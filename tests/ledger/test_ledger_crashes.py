@@ -1,0 +1,146 @@
+"""Processes that race, and processes that are killed: the ledger never shows less than was released.
+
+Run as a script, this file is what the tests start and kill: `test_ledger_crashes.py crash|race FILE ...`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from charging import TENTH, only, raw, spend
+
+from crowdveil.ledger import BudgetExceeded, Ledger
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger.sqlite3")
+
+
+def _run(*arguments: object) -> str:
+    command = [sys.executable, "-W", "error", __file__, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_of_processes_that_race_exactly_ten_get_a_tenth(book: Ledger) -> None:
+    got = [int(count) for count in _run("race", book.path, 8).split()]
+    assert len(got) == 8
+    assert sum(got) == 10
+    assert sum(count > 0 for count in got) > 1, "one process got everything: there was no race"
+    assert only(book).left == 0
+    assert len(book.entries()) == 10
+
+
+def test_killed_at_any_moment_the_ledger_never_shows_less_than_was_released(book: Ledger) -> None:
+    charged, released = _crash(book, "charge-first")
+    assert released <= charged
+    assert len(charged - released) >= 10, "too few were killed between charge and release to say anything"
+    assert len(released) >= 10
+    assert only(book).spent[0].epsilon == Decimal("0.1") * len(charged)
+    for entry in book.entries():
+        assert entry.released is None or entry.method in released
+    spend(book)
+
+
+def test_the_crash_test_would_notice_a_release_before_its_charge(book: Ledger) -> None:
+    charged, released = _crash(book, "release-first")
+    assert released - charged
+
+
+def _crash(book: Ledger, order: str) -> tuple[set[str], set[str]]:
+    """What was charged and what was released after 200 kills."""
+    assert _run("crash", book.path, order, 200).split() == ["200"]
+    with raw(book) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    charged = [entry.method for entry in book.entries()]
+    assert len(set(charged)) == len(charged)
+    return set(charged), {path.name for path in _released_folder(book).iterdir()}
+
+
+def _released_folder(book: Ledger) -> Path:
+    return book.path.with_name("released")
+
+
+def _fork(work: Callable[[], int]) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = work()
+        finally:
+            os._exit(code)
+    return child
+
+
+def _race(book: Ledger, runners: int) -> None:
+    """Fork runners that all take tenths until they are refused, from a ledger that is not there yet."""
+    gate, starter = os.pipe()
+
+    def take() -> int:
+        os.close(starter)
+        os.read(gate, 1)  # returns when the starter is closed
+        got = 0
+        while True:
+            try:
+                spend(book, budget=1.0)
+            except BudgetExceeded:
+                return 100 + got
+            got += 1
+            time.sleep(0.005)  # let the others have a go
+
+    children = [_fork(take) for _ in range(runners)]
+    os.close(starter)
+    for child in children:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) - 100)
+
+
+def _release_for_ever(book: Ledger, order: str) -> int:
+    mine = random.Random(os.getpid())
+    number = 0
+    while True:
+        name = f"{os.getpid()}-{number}"
+        number += 1
+        if order == "release-first":
+            (_released_folder(book) / name).touch()
+            time.sleep(mine.uniform(0, 0.004))
+        charge = book.charge("d", TENTH, method=name, seeded=False)
+        if order == "charge-first":
+            time.sleep(mine.uniform(0, 0.004))
+            (_released_folder(book) / name).touch()
+        book.completed(charge)
+
+
+def _kill_again_and_again(book: Ledger, order: str, kills: int) -> None:
+    """Four processes at a time that charge and release, each killed at a moment of its own."""
+    _released_folder(book).mkdir()
+    moments = random.Random(1)
+    killed = 0
+    while killed < kills:
+        children = [_fork(lambda: _release_for_ever(book, order)) for _ in range(4)]
+        for child in children:
+            time.sleep(moments.uniform(0, 0.03))
+            os.kill(child, signal.SIGKILL)
+        for child in children:
+            status = os.waitpid(child, 0)[1]
+            killed += os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    print(killed)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "race":
+        _race(Ledger(sys.argv[2]), int(sys.argv[3]))
+    else:
+        _kill_again_and_again(Ledger(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -1,0 +1,285 @@
+"""Certificates that contradict themselves, or are none, are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import CASES, DENIABLE, NOTHING, PURE, claim, made, stated, write
+
+from crowdveil.errors import InputError
+from crowdveil.guarantee import Deniability, Guarantee, Promise
+from crowdveil.release.certified import Certified
+from crowdveil.release.result import Range
+from crowdveil.report.certificate import SCHEMA_VERSION, to_json
+from crowdveil.report.certificate_check import read_certificate
+
+
+def _set(*keys: str, to: Any) -> Callable[[dict[str, Any]], None]:
+    def change(given: dict[str, Any]) -> None:
+        for key in keys[:-1]:
+            given = given[key]
+        given[keys[-1]] = to
+
+    return change
+
+
+def _remove(*keys: str) -> Callable[[dict[str, Any]], None]:
+    def change(given: dict[str, Any]) -> None:
+        for key in keys[:-1]:
+            given = given[key]
+        del given[keys[-1]]
+
+    return change
+
+
+def _all(*changes: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    def change(given: dict[str, Any]) -> None:
+        for one in changes:
+            one(given)
+
+    return change
+
+
+def _reworded(promise: Promise) -> Callable[[dict[str, Any]], None]:
+    """Another promise with its right sentence: only the rest of the certificate gives it away."""
+    return _set("promise", to=json.loads(json.dumps(promise.to_dict())))
+
+
+EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
+    "a smaller epsilon": ("basic", _set("promise", "epsilon", to=0.1), "promise.sentence"),
+    "another unit": ("basic", _set("promise", "unit", to="user"), "promise.sentence"),
+    "another sentence": ("nothing", _set("promise", "sentence", to="All is well."), "promise.sentence"),
+    "another k": ("deniable", _set("promise", "k", to=50), "promise.sentence"),
+    "smaller, reworded": (
+        "basic",
+        _reworded(claim(0.1)),
+        "promise.epsilon is not the one of the parameters",
+    ),
+    "larger, reworded": ("basic", _reworded(claim(1.5)), "promise.epsilon is above"),
+    "smaller than certified": (
+        "user",
+        _reworded(Guarantee(1.0, 0.0, "user", "add-remove", "central")),
+        "promise.epsilon is not",
+    ),
+    "unit, reworded": (
+        "user",
+        _reworded(Guarantee(2.0, 0.0, "record", "add-remove", "central")),
+        "promise.unit is not",
+    ),
+    "adjacency, reworded": (
+        "user",
+        _reworded(Guarantee(2.0, 0.0, "user", "replace-one", "central")),
+        "promise.adjacency is not",
+    ),
+    "a larger delta": ("delta", _reworded(claim(0.5, 1e-3)), "promise.delta is above"),
+    "an epsilon for paper mode": ("nothing", _reworded(PURE), "never promises an epsilon"),
+    "deniability for paper mode": ("nothing", _reworded(DENIABLE), "not the one of the parameters"),
+    "more deniability": (
+        "deniable",
+        _reworded(Deniability(50, 4.0, "1", "why")),
+        "not the one of the parameters",
+    ),
+    "k of nothing": ("deniable", _reworded(Deniability(0, 4.0, "1", "why")), "numbers that none can have"),
+    "a promise for a seed": ("seeded", _reworded(PURE), "a seeded release promises nothing"),
+    "no longer seeded": ("seeded", _set("seeded", to=False), "entries that do not belong"),
+    "no warning": ("seeded", _remove("warning"), "warning is missing"),
+    "no unit": ("basic", _remove("promise", "unit"), "promise.unit is missing"),
+    "no promise": ("basic", _remove("promise"), "promise is missing"),
+    "something more": ("basic", _set("approved", to=True), "it has entries that do not belong"),
+    "something more promised": (
+        "basic",
+        _set("promise", "k", to=5),
+        "promise has entries that do not belong",
+    ),
+    "another kind": (
+        "nothing",
+        _set("promise", "kind", to="differential privacy"),
+        "promise.epsilon is missing",
+    ),
+    "no such kind": ("nothing", _set("promise", "kind", to="perfect"), "promise.kind"),
+    "a kind that is none": ("nothing", _set("promise", "kind", to=[]), "promise.kind"),
+    "a list as promise": ("basic", _set("promise", to=[]), "promise is not"),
+    "a truth as epsilon": ("basic", _set("promise", "epsilon", to=True), "promise.epsilon is not"),
+    "text as epsilon": ("basic", _set("promise", "epsilon", to="1"), "promise.epsilon is not"),
+    "a negative epsilon": ("basic", _set("promise", "epsilon", to=-1), "numbers that none can have"),
+    "an epsilon beyond numbers": ("basic", _set("promise", "epsilon", to=10**400), "promise.epsilon is not"),
+    "an epsilon asked beyond numbers": (
+        "basic",
+        _set("parameters", "epsilon", to=10**400),
+        "parameters.epsilon is not",
+    ),
+    "a certified epsilon beyond numbers": (
+        "user",
+        _set("parameters", "epsilon", to=10**400),
+        "parameters.epsilon is not",
+    ),
+    "an epsilon asked beyond methods": (
+        "basic",
+        _set("parameters", "epsilon", to=1e300),
+        "promise.epsilon is",
+    ),
+    "an epsilon asked in a list": (
+        "basic",
+        _set("parameters", "epsilon", to=[1.0]),
+        "parameters.epsilon is not",
+    ),
+    "no epsilon asked": ("basic", _set("parameters", "epsilon", to=None), "promise.epsilon is not"),
+    "a delta asked beyond numbers": ("delta", _set("parameters", "delta", to=10**400), "parameters.delta is"),
+    "a delta asked that is text": ("delta", _set("parameters", "delta", to="1"), "parameters.delta is not"),
+    "a smaller delta": ("delta", _reworded(claim(0.5, 1e-9)), "promise.delta is not the one"),
+    "another certified delta": (
+        "gaussian",
+        _set("parameters", "delta", to=1e-5),
+        "promise.delta is not the one of the parameters",
+    ),
+    "a certified delta of one": ("gaussian", _set("parameters", "delta", to=1), "none that a certified"),
+    "a delta for claims": ("gaussian", _set("parameters", "unit", to="claim"), "none that a certified"),
+    "no cap": ("gaussian", _set("parameters", "cap", to=None), "none that a certified"),
+    "a cap beyond numbers": ("gaussian", _set("parameters", "cap", to=10**400), "parameters.cap is not"),
+    "no such estimator": ("user", _set("parameters", "estimator", to="best"), "parameters.estimator is not"),
+    "an estimator in a list": ("user", _set("parameters", "estimator", to=["bayes"]), "parameters.estimator"),
+    "a number as background": (
+        "user",
+        _set("parameters", "background", to=1),
+        "parameters.background is not",
+    ),
+    "a background of histograms": (
+        "gaussian",
+        _set("parameters", "background", to=True),
+        "none that a certified",
+    ),
+    "all for reliability": ("gaussian", _set("parameters", "reliability", to=1), "none that a certified"),
+    "reliability for bayes": ("user", _set("parameters", "reliability", to=0.5), "none that a certified"),
+    "a range of one number": ("user", _set("parameters", "range", to=[1]), "parameters.range is not"),
+    "a range of lists": ("user", _set("parameters", "range", to=[[], {}]), "parameters.range is not"),
+    "a range backwards": ("user", _set("parameters", "range", to=[10, 0]), "none that a certified"),
+    "no estimator": ("user", _remove("parameters", "estimator"), "parameters.estimator is missing"),
+    "another parameter": ("user", _set("parameters", "k", to=1), "parameters has entries"),
+    "nobody to trust": (
+        "basic",
+        _reworded(Guarantee(1.0, 0.0, "claim", "replace-one", "local")),
+        "promise.trust is not",
+    ),
+    "users for claims": (
+        "basic",
+        _reworded(Guarantee(1.0, 0.0, "user", "replace-one", "central")),
+        "promise.unit is not",
+    ),
+    "called synthetic": ("basic", _set("synthetic", to=True), "synthetic is not"),
+    "no promise where there is one": ("user", _reworded(NOTHING), "promises an epsilon"),
+    "a k beyond numbers": (
+        "deniable",
+        _all(
+            _reworded(Deniability(10**400, 4.0, "1", "why")),
+            _set("parameters", "k", to=10**400),
+        ),
+        "promise.k is not",
+    ),
+    "a gamma beyond numbers": (
+        "deniable",
+        _set("promise", "gamma", to=10**400),
+        "promise.gamma is not",
+    ),
+    "a number as truth": ("deniable", _set("parameters", "require_k", to=1), "not the one of the parameters"),
+    "a delta of one": ("basic", _set("promise", "delta", to=1), "numbers that none can have"),
+    "no such unit": ("basic", _set("promise", "unit", to="planet"), "promise.unit is not"),
+    "a list as unit": ("basic", _set("promise", "unit", to=["claim"]), "promise.unit is not"),
+    "text as seeded": ("basic", _set("seeded", to="no"), "seeded is not"),
+    "numbers not promised": ("basic", _set("not_promised", to=[1]), "not_promised"),
+    "a terminal's escape": ("basic", _set("not_promised", to=["\x1b[2J"]), "not_promised"),
+    "an escape assumed": ("basic", _set("promise", "assumptions", to=["\x1b[2J"]), "promise.assumptions"),
+    "an escape as method": ("basic", _set("method", to="a\nb"), "method is not"),
+}
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_an_edited_certificate_is_refused_in_one_line(tmp_path: Path, kind: str) -> None:
+    case, edit, words = EDITS[kind]
+    changed = made(case)
+    edit(changed)
+    path = write(tmp_path, changed)
+    with pytest.raises(InputError) as refused:
+        read_certificate(str(path))
+    assert str(refused.value).startswith(f"{path}: was edited or is damaged: ")
+    assert words in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def test_a_whole_number_is_a_number(tmp_path: Path) -> None:
+    changed = made("basic")
+    changed["promise"]["epsilon"] = changed["parameters"]["epsilon"] = 1
+    assert read_certificate(str(write(tmp_path, changed))).promise == PURE
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Certified(1 / 3, Range(0, 1)),
+        Certified(0.0003, Range(-1, 1), pooled=True, background=True, resolution=0.01),
+        Certified(1.0, Range(0, 1), estimator="histogram", reliability=0.7),
+        Certified(1.0, Range(0, 1), estimator="histogram", reliability=0, adjacency="add-remove"),
+        Certified(2.5, Range(0, 1), unit="user", cap=3, delta=1e-300, estimator="histogram"),
+    ],
+)
+def test_what_a_certified_release_can_ask_for_is_read(tmp_path: Path, asked: Certified) -> None:
+    path = write(tmp_path, stated("certified", asked.cost(), asked.public()))
+    found = read_certificate(str(path))
+    assert found.promise == asked.cost()
+    assert found.parameters == asked.public()
+
+
+def test_a_small_epsilon_cannot_become_smaller_either(tmp_path: Path) -> None:
+    asked = Certified(0.0005, Range(0, 1))
+    path = write(tmp_path, stated("certified", claim(0.0004), asked.public()))
+    with pytest.raises(InputError, match=r"promise\.epsilon is not the one of the parameters"):
+        read_certificate(str(path))
+
+
+@pytest.mark.parametrize("version", [SCHEMA_VERSION + 1, 0, "1", None, [], True])
+def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
+    path = write(tmp_path, made("basic") | {"schema_version": version})
+    with pytest.raises(InputError, match=f"another version; this crowdveil reads version {SCHEMA_VERSION}"):
+        read_certificate(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not JSON"),
+        ("object,user,value\n", "not JSON"),
+        ('{"schema_version": 1, "schema_version": 1}', "not JSON"),
+        ('{"schema_version": NaN}', "not JSON"),
+        ('{"schema_version": 1e999}', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a crowdveil certificate"),
+        ('"schema_version"', "not a crowdveil certificate"),
+        ("{}", "not a crowdveil certificate"),
+        (" " * 2**21, "is not a certificate"),
+    ],
+)
+def test_what_is_no_certificate_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_certificate(str(write(tmp_path, text)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_truncated_certificate_is_refused_wherever_it_was_cut(tmp_path: Path, case: str) -> None:
+    whole = to_json(made(case)).rstrip()
+    for length in range(0, len(whole), 37):
+        with pytest.raises(InputError):
+            read_certificate(str(write(tmp_path, whole[:length])))
+
+
+def test_bytes_that_are_no_text_a_missing_file_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no certificate\.json in this folder"):
+        read_certificate(str(tmp_path))
+    with pytest.raises(InputError, match="no such file"):
+        read_certificate(str(tmp_path / "nowhere.json"))
+    path = tmp_path / "certificate.json"
+    path.write_bytes(b"\xff\xfe{}")
+    with pytest.raises(InputError, match="is not a certificate"):
+        read_certificate(str(path))
