@@ -15,7 +15,7 @@ from crowdveil.audit.registry import AUDITS
 from crowdveil.audit.run import run_audit
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.randomness import secure, seeded
+from crowdveil.randomness import Randomness, secure, seeded
 from crowdveil.release.attempts import Attempts
 from crowdveil.release.certified import Certified, fit
 from crowdveil.release.histogram import noisy_histograms
@@ -163,9 +163,8 @@ def test_counts_are_read_from_the_bin_that_holds_a_value() -> None:
 
 
 @pytest.mark.parametrize("rng", [seeded(1), secure()], ids=["seeded", "secure"])
-def test_separate_calls_share_no_draws(rng: object) -> None:
-    assert hasattr(rng, "private")
-    drawn = [one.stream("noise", purpose="test").uniforms(3) for one in separate(rng, 500)]  # type: ignore[arg-type]
+def test_separate_calls_share_no_draws(rng: Randomness) -> None:
+    drawn = [one.stream("noise", purpose="test").uniforms(3) for one in separate(rng, 500)]
     assert np.unique(drawn).size == 1500
 
 

@@ -66,3 +66,18 @@ def test_figures_in_the_documentation_are_the_ones_that_were_measured() -> None:
     real = pl.read_json(ROOT / "docs" / "figures" / "priscrowd-real.json")["rows"].explode().struct.unnest()
     for row in real.iter_rows(named=True):
         assert f"{row['centre_error']:.4g}"[:5] in page.replace(",", ""), row
+
+
+def test_figures_of_certified_releases_are_the_ones_that_were_measured() -> None:
+    page = (ROOT / "docs" / "guarantees" / "certified.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    file = ROOT / "docs" / "figures" / "certified-simulated.json"
+    rows = pl.read_json(file)["rows"].explode().struct.unnest()
+    for (scenario,), found in rows.group_by("scenario"):
+        ise = dict(found.select("method", "ise").iter_rows())
+        figures = [f"certified, epsilon {e}" for e in ("0.5", "1", "2", "4")]
+        wanted = ["PrisCrowd, not private", "Uniform, not private", *figures, "plain histogram, epsilon 1"]
+        assert " | ".join(f"{ise[name]:.2f}" for name in wanted) in page, scenario
+        if "papers" in str(scenario):
+            ours, theirs = ise["certified, epsilon 1"], ise["PrisCrowd, not private"]
+            assert f"{ours:.2f} against {theirs:.2f}" in " ".join(readme.split()), scenario

@@ -369,6 +369,7 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
         {"adjacency": "none"},
         {"resolution": 0.0},
         {"resolution": 100.0},
+        {"range": Range(0.0, 5e-324)},
         {"delta": 1e-6},
         {"delta": 1.0, "unit": "user", "cap": 5},
         {"delta": -1e-6, "unit": "user", "cap": 5},

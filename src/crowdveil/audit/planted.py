@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from crowdveil.arrays import Flags, Floats
-from crowdveil.audit import attempts, certified, smoothed
+from crowdveil.audit import attempts, certified, second_look, smoothed
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
@@ -182,6 +182,11 @@ _AUDITS = (
         certified.PAIR_DISTANCES_ADD_REMOVE,
         name="noise for one more pair, where one is rematched",
         draws=certified.pair_rows(certified.rematched_pair, 1, "add-remove"),
+    ),
+    replace(
+        second_look.SECOND_LOOK,
+        name="noise for one weight, where a claim moves its user's others along",
+        draws=second_look.log_odds_rows(second_look.SENSITIVITY // 3),
     ),
     replace(
         smoothed.SMOOTHED,

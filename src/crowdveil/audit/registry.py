@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdveil.audit import attempts, certified, exponential, noise, releases, smoothed
+from crowdveil.audit import attempts, certified, exponential, noise, releases, second_look, smoothed
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
 
@@ -16,6 +16,7 @@ _AUDITS = (
     certified.CERTIFIED_USER,
     certified.CERTIFIED_USER_GAUSSIAN,
     certified.CERTIFIED_ADD_REMOVE,
+    second_look.SECOND_LOOK,
     smoothed.SMOOTHED,
     smoothed.SMOOTHED_KERNEL,
     attempts.ATTEMPTS_ISOLATED,

@@ -332,31 +332,55 @@ def correct_curve(
     """Add to a fitted curve what its histogram says beyond it and its background, and what is kept of that.
 
     The residuals of all bins are shrunk by the factor of James and Stein: to nothing where they are no larger
-    than the noise explains, hardly at all where they are much larger. Between the middles of bins they are
-    interpolated.
+    than the noise explains, hardly at all where they are much larger. The background that is kept has the
+    shape that the histogram gives it: what lies above the fitted curve and above a level that leaves the
+    right mass. Between the middles of bins both are interpolated.
     """
     early = shift * per_bin // CELLS  # parts of the first bin that lie before the range
     bins = (curve.size + early - 1) // per_bin + 1
-    residuals = np.empty(bins)
+    beyond = np.empty(bins)
+    own = np.empty(bins)
     found = expected = 0.0
     for b in range(bins):
         first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
-        model = background * (last - first) / curve.size
+        fitted = 0.0
         for x in range(first, last):
-            model += (1.0 - background) * curve[x]
-        residual = counts[b] / n - model
+            fitted += (1.0 - background) * curve[x]
+        model = fitted + background * (last - first) / curve.size
+        beyond[b] = counts[b] / n - model
+        own[b] = counts[b] / n - fitted
         expected += model * (1.0 - model) / n + noise_variance / n / n
-        found += residual * residual
-        residuals[b] = residual / (last - first)
+        found += beyond[b] * beyond[b]
     by_chance = expected * (1.0 + CAUTION / math.sqrt(bins))
     trusted = max(0.0, 1.0 - by_chance / found) if found > 0.0 else 0.0
+    if kept > 0.0:
+        level = shift_to_mass(own, background)
+    for b in range(bins):
+        first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
+        beyond[b] *= trusted
+        if kept > 0.0:
+            beyond[b] += kept / background * max(0.0, own[b] - level)
+        beyond[b] /= last - first
     for x in range(curve.size):
         place = (x + early + 0.5) / per_bin - 0.5
         left = min(max(math.floor(place), 0), bins - 1)
         right = min(left + 1, bins - 1)
-        beyond = residuals[left] + (residuals[right] - residuals[left]) * min(max(place - left, 0.0), 1.0)
-        curve[x] = max(0.0, (1.0 - background) * curve[x] + trusted * beyond + kept / curve.size)
+        more = beyond[left] + (beyond[right] - beyond[left]) * min(max(place - left, 0.0), 1.0)
+        curve[x] = max(0.0, (1.0 - background) * curve[x] + more)
     curve /= curve.sum()
+
+
+@compiled
+def shift_to_mass(values: Floats, mass: float) -> float:
+    """The level above which the values add up to `mass`."""
+    ascending = np.sort(values)
+    total = level = 0.0
+    for k in range(ascending.size):
+        total += ascending[ascending.size - 1 - k]
+        level = (total - mass) / (k + 1)
+        if k == ascending.size - 1 or level >= ascending[ascending.size - 2 - k]:
+            break
+    return level
 
 
 @compiled

@@ -66,8 +66,7 @@ class Certified:
         check_resolution(self.resolution)
         self._check_scope()
         self._check_estimator()
-        steps = self.range.length / self.step
-        if not (isfinite(self.step) and self.step > 0 and 4 <= steps <= 1e9):
+        if not (isfinite(self.step) and self.step > 0 and 4 <= self.range.length / self.step <= 1e9):
             raise ParameterError(f"the resolution {self.step:g} does not suit the range")
         count_noise(2 * self.claims_protected, rational(self.epsilon, what="epsilon", limit=DENOMINATOR))
 

@@ -1,0 +1,75 @@
+"""The audit of the second look: a claim changes its own weight, and those of its user's other claims."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.audit.case import Audit, Draws, Outputs, at_least
+from crowdveil.audit.certified import EPSILON, TWELVE
+from crowdveil.claims import Claims
+from crowdveil.randomness import Randomness
+from crowdveil.release.histogram import Histograms
+from crowdveil.release.noise import count_noise
+from crowdveil.release.second_look import (
+    claim_sensitivity,
+    weight_steps,
+    weighted_counts,
+    weighted_histograms,
+)
+
+_CLAIMS = 8  # of a user, about as many objects of its own
+_STEPS = weight_steps(_CLAIMS)
+SENSITIVITY = claim_sensitivity(_CLAIMS)
+_CROWDED, _EMPTY = 4.0, 11.0  # the first look found everybody in one bin
+
+
+@lru_cache(maxsize=8)
+def _claims(world: int, users: int) -> Claims:
+    """Users with all claims where the crowd is, or all but the first."""
+    objects = np.arange(_CLAIMS * users)
+    values = np.full(objects.size, _CROWDED)
+    if world:
+        values[::_CLAIMS] = _EMPTY
+    return Claims.from_columns(objects, objects // _CLAIMS, values)
+
+
+def _first_look(objects: int) -> Histograms:
+    counts = np.tile(np.array([0, 100, 0, 0, 0]), (objects, 1))
+    ones = np.ones(objects, dtype=np.int64)
+    return Histograms(counts, np.zeros(objects, np.int8), 100 * ones, TWELVE, 4, count_noise(2, EPSILON))
+
+
+@lru_cache(maxsize=2)
+def _weights_of_a_user(world: int) -> Floats:
+    counts: Ints = weighted_counts(_claims(world, 1), _first_look(_CLAIMS), _STEPS)
+    return counts.astype(np.float64)
+
+
+def log_odds_rows(sensitivity: int) -> Draws:
+    """The log odds between the two worlds, given a user's noisy weighted counts: the best an attacker has."""
+
+    def draws(world: int, count: int, rng: Randomness) -> Outputs:
+        claims = _claims(world, count)
+        made = weighted_histograms(
+            claims, _first_look(len(claims.objects)), EPSILON, sensitivity, _STEPS, rng=rng
+        )
+        rows = made.counts.reshape(count, _CLAIMS, -1)
+        farther = np.abs(rows - _weights_of_a_user(1)) - np.abs(rows - _weights_of_a_user(0))
+        return farther.sum(axis=(1, 2)) / SENSITIVITY  # type: ignore[no-any-return]
+
+    return draws
+
+
+SECOND_LOOK = Audit(
+    name="certified-second-look",
+    epsilon=float(EPSILON),
+    delta=0.0,
+    unit="a claim, replace-one",
+    whose="ours",
+    worlds=f"{_CLAIMS} claims of a user with the crowd, or one of them far from it",
+    draws=log_odds_rows(SENSITIVITY),
+    events=at_least((0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85), "log odds"),
+)
