@@ -185,8 +185,8 @@ _AUDITS = (
     ),
     replace(
         second_look.SECOND_LOOK,
-        name="noise for one weight, where a claim moves its user's others along",
-        draws=second_look.log_odds_rows(second_look.SENSITIVITY // 3),
+        name="noise of some claims, where weights are counted in steps",
+        draws=second_look.log_odds_rows(3),
     ),
     replace(
         smoothed.SMOOTHED,
