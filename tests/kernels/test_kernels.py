@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdveil.kernels import candidates, gaussian, reliability
+from crowdveil.kernels import candidates, exponential, gaussian, reliability
 from crowdveil.randomness import seeded
 from naive import (
     Floats,
@@ -82,24 +82,72 @@ def test_spreads_equal_their_twin() -> None:
     np.testing.assert_allclose(out, [spread(of(x, i)) for i in range(4)], rtol=1e-12)
 
 
+def test_exponentials_are_within_1e_14_and_never_leave_zero_to_one() -> None:
+    rng = np.random.default_rng(1)
+    asked = np.concatenate(
+        [
+            -rng.exponential(1.0, 100_000),
+            -rng.uniform(0, 708, 100_000),
+            -np.geomspace(1e-320, 1e-3, 1000),
+            -np.log(2) * np.arange(0, 1020, 0.5),
+            [0.0, -0.0, -708.0],
+        ]
+    )
+    made = asked.copy()
+    exponential.exponentials(made, np.empty(made.size))
+    np.testing.assert_allclose(made, np.exp(asked), rtol=1e-14, atol=0)
+    assert ((made >= 0) & (made <= 1)).all()
+    far = np.array([-709.0, -1e4, -1e300, -np.inf])
+    exponential.exponentials(far, np.empty(4))
+    assert ((far >= 0) & (far < 1e-307)).all()
+
+
+def test_exponentials_do_not_depend_on_where_a_row_begins() -> None:
+    asked = -np.random.default_rng(2).exponential(10.0, 40)
+    whole = asked.copy()
+    exponential.exponentials(whole, np.empty(40))
+    for first in range(8):
+        part = asked[first:].copy()
+        exponential.exponentials(part, np.empty(40))
+        assert (part == whole[first:]).all()
+
+
+def many_claims(n: int, kind: str) -> Floats:
+    """Claims enough for every way of filling: even, tied, far apart, on a huge offset."""
+    x = np.sort(np.random.default_rng(n).normal(0.0, 3.0, n))
+    if kind == "tied":
+        return np.round(x)
+    return x * 1e6 if kind == "far apart" else x + 1e8 if kind == "offset" else x
+
+
+def filled(x: Floats, h0: float) -> Floats:
+    """K as the loops fill it; what lies beyond stays as it was."""
+    n = x.size
+    matrix = np.full(n * n + 3, np.nan)
+    gaussian.fill_matrix(x, h0, matrix, np.empty(max(n, gaussian.SMALL**2)))
+    assert np.isnan(matrix[n * n :]).all()
+    return matrix[: n * n]
+
+
 @modest
 @given(x=claims_of_one, h0=st.floats(0.01, 100))
 def test_the_matrix_holds_every_pair(x: Floats, h0: float) -> None:
-    matrix = np.full((x.size + 2, x.size + 2), np.nan)
-    gaussian.fill_matrix(x, h0, matrix)
-    np.testing.assert_allclose(matrix[: x.size, : x.size], kernel_matrix(x, h0), rtol=0, atol=1e-14)
-    assert np.isnan(matrix[x.size :]).all()
+    made = filled(x, h0).reshape(x.size, x.size)
+    np.testing.assert_allclose(made, kernel_matrix(x, h0), rtol=0, atol=1e-14)
 
 
-@modest
-@given(x=claims_of_one, h0=st.floats(0.01, 100))
-def test_sums_of_kernels_are_the_same_with_and_without_a_matrix(x: Floats, h0: float) -> None:
-    w = weights_of(x.size)
-    kept, not_kept = np.empty(x.size), np.empty(x.size)
-    gaussian.matrix_times(kernel_matrix(x, h0), w, kept)
-    gaussian.kernel_times(x, h0, w, not_kept)
-    np.testing.assert_allclose(kept, kernel_matrix(x, h0) @ w, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(not_kept, kept, rtol=0, atol=1e-13)
+@pytest.mark.parametrize("kind", ["even", "tied", "far apart", "offset"])
+@pytest.mark.parametrize("n", [1, 2, 47, 48, 49, 200, 512])
+def test_sums_of_kernels_are_the_same_with_and_without_a_matrix(n: int, kind: str) -> None:
+    x, w = many_claims(n, kind), weights_of(n)
+    for h0 in (0.01, 1.0, 50.0):
+        kept, not_kept = np.empty(n), np.empty(n)
+        matrix = filled(x, h0)
+        np.testing.assert_allclose(matrix.reshape(n, n), kernel_matrix(x, h0), rtol=0, atol=1e-14)
+        gaussian.matrix_times(matrix, w, kept)
+        gaussian.kernel_times(x, h0, w, not_kept, np.empty(n), np.empty(n))
+        np.testing.assert_allclose(kept, kernel_matrix(x, h0) @ w, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(not_kept, kept, rtol=0, atol=1e-13)
 
 
 @modest
@@ -107,7 +155,7 @@ def test_sums_of_kernels_are_the_same_with_and_without_a_matrix(x: Floats, h0: f
 def test_squared_distances_equal_their_twin(x: Floats, h0: float) -> None:
     w = weights_of(x.size)
     d = np.empty(x.size)
-    gaussian.kernel_times(x, h0, w, d)
+    gaussian.kernel_times(x, h0, w, d, np.empty(x.size), np.empty(x.size))
     gaussian.squared_distances(w, d)
     np.testing.assert_allclose(d, squared_distances(x, h0, w), rtol=0, atol=1e-12)
     assert (d >= 0).all()

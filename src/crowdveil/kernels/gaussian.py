@@ -10,9 +10,11 @@ import math
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
+from crowdveil.kernels.exponential import exponentials
 
 # Up to this many claims the kernel matrix is kept while an object is worked on (2 MiB).
 MATRIX_LIMIT = 512
+SMALL = 48  # up to this many claims a matrix is filled at once, not row by row
 
 
 @compiled
@@ -58,38 +60,75 @@ def spreads(offsets: Ints, values: Floats, first: int, last: int, out: Floats) -
 
 
 @compiled
-def fill_matrix(x: Floats, h0: float, matrix: Floats) -> None:
-    """K into the upper left corner of `matrix`."""
+def fill_matrix(x: Floats, h0: float, matrix: Floats, scratch: Floats) -> None:
+    """K, row by row, into the first n^2 places of `matrix`."""
+    n = x.size
     scale = -0.5 / (h0 * h0)
-    for s in range(x.size):
-        matrix[s, s] = 1.0
+    if n <= SMALL:
+        # All of it at once: rows are too short to work on one by one.
+        for s in range(n):
+            centre = x[s]
+            for t in range(n):
+                distance = x[t] - centre
+                matrix[s * n + t] = scale * distance * distance
+        exponentials(matrix[: n * n], scratch)
+        return
+    for s in range(n):
+        row = matrix[s * n : s * n + s + 1]
+        fill_row(x, x[s], scale, row, scratch)
         for t in range(s):
-            k = math.exp(scale * (x[s] - x[t]) ** 2)
-            matrix[s, t] = k
-            matrix[t, s] = k
+            matrix[t * n + s] = row[t]
+
+
+@compiled
+def fill_row(x: Floats, centre: float, scale: float, row: Floats, scratch: Floats) -> None:
+    """The kernels of one claim and the first of all claims, as many as the row is long."""
+    for t in range(row.size):
+        distance = x[t] - centre
+        row[t] = scale * distance * distance
+    exponentials(row, scratch)
 
 
 @compiled
 def matrix_times(matrix: Floats, w: Floats, out: Floats) -> None:
-    """K w from a matrix that is at hand."""
-    for s in range(w.size):
-        total = 0.0
-        for t in range(w.size):
-            total += matrix[s, t] * w[t]
-        out[s] = total
+    """K w from a matrix that is at hand: row after row, so that all sums run side by side."""
+    n = w.size
+    for s in range(n):
+        out[s] = 0.0
+    for t in range(n):
+        weight = w[t]
+        row = matrix[t * n : t * n + n]
+        for s in range(n):
+            out[s] += weight * row[s]
 
 
 @compiled
-def kernel_times(x: Floats, h0: float, w: Floats, out: Floats) -> None:
+def kernel_times(x: Floats, h0: float, w: Floats, out: Floats, row: Floats, scratch: Floats) -> None:
     """K w without a matrix: each pair's kernel is computed once and used for both."""
     scale = -0.5 / (h0 * h0)
-    for s in range(x.size):
-        out[s] = w[s]
-    for s in range(x.size):
+    out[:] = w
+    for s in range(1, x.size):
+        kernels = row[:s]
+        fill_row(x, x[s], scale, kernels, scratch)
+        weight = w[s]
         for t in range(s):
-            k = math.exp(scale * (x[s] - x[t]) ** 2)
-            out[s] += w[t] * k
-            out[t] += w[s] * k
+            out[t] += weight * kernels[t]
+        out[s] += inner(kernels, w)
+
+
+@compiled
+def inner(a: Floats, b: Floats) -> float:
+    """The sum of a times the beginning of b, as four sums side by side."""
+    first = second = third = fourth = 0.0
+    whole = a.size // 4 * 4
+    for t in range(0, whole, 4):
+        first += a[t] * b[t]
+        second += a[t + 1] * b[t + 1]
+        third += a[t + 2] * b[t + 2]
+        fourth += a[t + 3] * b[t + 3]
+    for t in range(whole, a.size):
+        first += a[t] * b[t]
+    return (first + second) + (third + fourth)
 
 
 @compiled

@@ -10,6 +10,7 @@ from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import compiled
 from crowdveil.kernels.gaussian import (
     MATRIX_LIMIT,
+    SMALL,
     fill_matrix,
     kernel_times,
     matrix_times,
@@ -58,8 +59,11 @@ def add_losses(
     bandwidth tell nothing about users and are passed over.
     """
     n_max = longest(offsets, first, last)
+    matrix = np.empty(SMALL * SMALL)
     weights = np.empty(n_max)
     sums = np.empty(n_max)
+    row = np.empty(n_max)
+    scratch = np.empty(max(n_max, SMALL * SMALL))
     for i in range(first, last):
         if h0[i] == 0.0:
             continue
@@ -69,7 +73,11 @@ def add_losses(
         for s in range(b - a):
             w[s] = g[user_codes[a + s]]
         normalise(w)
-        kernel_times(values[a:b], h0[i], w, d)
+        if b - a <= SMALL:
+            fill_matrix(values[a:b], h0[i], matrix, scratch)
+            matrix_times(matrix, w, d)
+        else:
+            kernel_times(values[a:b], h0[i], w, d, row, scratch)
         squared_distances(w, d)
         for s in range(b - a):
             totals[user_codes[a + s]] += np.int64(d[s] * unit + 0.5)
@@ -113,9 +121,10 @@ def local_weights(
     Objects with fewer than `fewest` claims, or all of them equal, get uniform weights.
     """
     n_max = longest(offsets, first, last)
-    side = min(n_max, MATRIX_LIMIT)
-    matrix = np.empty((side, side))
+    matrix = np.empty(min(n_max, MATRIX_LIMIT) ** 2)
     sums = np.empty(n_max)
+    row = np.empty(n_max)
+    scratch = np.empty(max(n_max, SMALL * SMALL))
     for i in range(first, last):
         x = values[offsets[i] : offsets[i + 1]]
         n = x.size
@@ -125,14 +134,14 @@ def local_weights(
             continue
         kept = n <= MATRIX_LIMIT
         if kept:
-            fill_matrix(x, h0[i], matrix)
+            fill_matrix(x, h0[i], matrix, scratch)
         y = sums[:n]
         q1 = q2 = q3 = 0.0
         for sweep in range(cap):
             if kept:
                 matrix_times(matrix, w, y)
             else:
-                kernel_times(x, h0[i], w, y)
+                kernel_times(x, h0[i], w, y, row, scratch)
             squared_distances(w, y)
             for s in range(n):
                 y[s] = math.floor(math.sqrt(y[s]) / TIE + 0.5) * TIE

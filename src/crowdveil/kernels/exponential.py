@@ -1,0 +1,57 @@
+"""exp of whole rows at once, in loops that the compiler turns into vector instructions.
+
+exp(z) = 2^k exp(r) with k the nearest integer to z / ln 2 and |r| <= ln(2) / 2, where thirteen terms of the
+series leave an error of 2e-16. k is found by adding a number so large that only the integer part stays, in
+the low bits; shifted into the exponent they multiply by 2^k. Only z <= 0 is ever asked for; below -708 the
+result is that of -708, which is 3e-308.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.compiled import compiled, inlined
+
+_LEAST = -708.0
+_INTEGERS = 1.5 * 2.0**52  # adding it rounds to an integer, which is then in the low bits
+_PER_LN2 = 1.0 / math.log(2.0)
+_LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k times the first is exact
+_LN2_LOW = 1.90821492927058770002e-10
+_EXPONENT_BITS = 52
+
+
+@inlined
+def _series(r: float) -> float:
+    """exp(r) for |r| <= ln(2) / 2."""
+    p = 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    return p * r + 1.0
+
+
+@compiled
+def exponentials(z: Floats, scratch: Floats) -> None:
+    """Replace every z <= 0 by exp(z); `scratch` is as long as z or longer."""
+    n = z.size
+    low_bits = scratch.view(np.int64)
+    bits = z.view(np.int64)
+    for i in range(n):
+        x = max(z[i], _LEAST)
+        rounded = x * _PER_LN2 + _INTEGERS
+        k = rounded - _INTEGERS
+        scratch[i] = rounded
+        z[i] = _series((x - k * _LN2_HIGH) - k * _LN2_LOW)
+    for i in range(n):
+        bits[i] += low_bits[i] << _EXPONENT_BITS
