@@ -8,13 +8,15 @@ renaming users moves nothing but ties. The order of values is private: whatever 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError
@@ -27,8 +29,9 @@ LARGEST_VALUE = 1e150  # squares of larger values overflow
 class Claims:
     """Numeric claims by object: object i's claims are `values[offsets[i]:offsets[i + 1]]`.
 
-    Always true: no (object, user) twice, every value finite, every object has a claim, names are distinct
-    and NFC, arrays are read-only. Build it with `from_frame` or `from_columns`, which see to that.
+    Always true: no (object, user) twice, every value finite, names are distinct and NFC, every object has a
+    claim (but for `about` and a cap that keeps objects), arrays are read-only. Build it with `from_frame` or
+    `from_columns`, which see to that.
     (Categorical claims will hold codes in `values` and their labels in one more field.)
     """
 
@@ -85,16 +88,31 @@ class Claims:
         users = _frozen(self.user_codes[order])
         return Claims(self.objects, self.users, self.offsets, users, _frozen(values[order])), outside
 
+    def about(self, objects: Iterable[str | int]) -> Claims:
+        """The claims about these objects and no others; an object may be left with no claim at all."""
+        texts = pl.Series("object", sorted({str(name) for name in objects}), dtype=pl.String)
+        names = texts.cast(self.objects.dtype, strict=False).unique().sort()
+        if names.null_count() or names.is_empty():
+            raise InputError("the list of objects is empty, or its names are not of the claims' kind")
+        place = dict(zip(names.to_list(), range(len(names)), strict=True))
+        new = np.array([place.get(name, -1) for name in self.objects.to_list()], dtype=np.int64)
+        owners = new[self._owners()]
+        kept = np.flatnonzero(owners >= 0)  # both lists ascend, so the layout stays as it is
+        counts = np.bincount(owners[kept], minlength=len(names))
+        return Claims(
+            names,
+            self.users,
+            _frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
+            _frozen(self.user_codes[kept]),
+            _frozen(self.values[kept]),
+        )
+
     def capped(self, most: int, *, keep_objects: bool = False) -> Claims:
         """At most that many claims of each user, chosen by a hash of names, never by values.
 
-        Objects that lose all their claims are left out, unless they are kept: the one case in which an
-        object has no claim.
+        Objects that lose all their claims are left out, unless they are kept.
         """
-        keys = (
-            self.objects.hash(seed=1).to_numpy()[self._owners()]
-            ^ self.users.hash(seed=2).to_numpy()[self.user_codes]
-        )
+        keys = _hashes(self.objects)[self._owners()] ^ _hashes(self.users)[self.user_codes]
         order = np.lexsort((keys, self.user_codes))
         users = self.user_codes[order]
         begins = np.flatnonzero(np.concatenate([[True], users[1:] != users[:-1]]))
@@ -151,6 +169,12 @@ def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: An
         user_codes=_frozen(table["user"].to_numpy().astype(np.int32)),
         values=_frozen(table["value"].to_numpy().astype(np.float64)),
     )
+
+
+def _hashes(names: pl.Series) -> NDArray[np.uint64]:
+    """64 bits for each name, whether it is text or a number, on any machine and in any version."""
+    digests = [hashlib.blake2b(str(name).encode(), digest_size=8).digest() for name in names.to_list()]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def _frozen(array: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -334,12 +335,43 @@ def test_under_add_remove_the_published_objects_are_all_objects() -> None:
     claims = Claims.from_columns(np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40), np.full(120, 5.0))
     assert len(claims.capped(1).objects) <= 3
     for adjacency, objects in (("add-remove", 40), ("replace-one", len(claims.capped(1).objects))):
-        parameters = Certified(9.0, Range(0, 10), unit="user", cap=1, adjacency=adjacency)  # type: ignore[arg-type]
+        listed = tuple(range(40)) if adjacency == "add-remove" else None
+        parameters = Certified(
+            *(9.0, Range(0, 10)),
+            unit="user",
+            cap=1,
+            adjacency=adjacency,  # type: ignore[arg-type]
+            objects=listed,
+        )
         made = release(claims, parameters, rng=secure())
         assert len(made.objects) == objects
         assert len(made) == 30 * objects
         assert isinstance(made.promise, Guarantee)
         assert made.promise.adjacency == adjacency
+
+
+def test_under_add_remove_a_lone_claim_does_not_show_in_the_list_of_objects() -> None:
+    listed = Certified(9.0, Range(0, 10), adjacency="add-remove", objects=("a", "b", "rare"))
+    with_it = Claims.from_columns(["a", "b", "rare", "odd"], ["u"] * 4, [5.0] * 4)
+    without = Claims.from_columns(["a", "b"], ["u"] * 2, [5.0] * 2)
+    for claims in (with_it, without):
+        assert release(claims, listed, rng=secure()).objects.to_list() == ["a", "b", "rare"]
+        with pytest.raises(ParameterError, match="must be listed"):
+            release(claims, replace(listed, objects=None))
+    assert len(with_it.about(["rare", "none"])) == 1
+    assert with_it.about(["rare", "none"]).counts().tolist() == [0, 1]
+
+
+def test_noise_that_takes_everything_away_leaves_the_fit() -> None:
+    curve = np.repeat([0.1, 0.2, 0.3, 0.4], 6) / 6
+    before = curve.copy()
+    correct_curve(np.array([-870, -10, -80, -10, 0]), 0, 5, 8.0, 0.9, 0.0, 6, curve)
+    assert curve == pytest.approx(before)
+
+
+def test_whatever_the_digits_of_epsilon_and_of_its_shares_a_release_is_made() -> None:
+    asked = Certified(1.2347, Range(0, 10), estimator="histogram", reliability=0.337)
+    assert len(release(_claims(2), asked, rng=seeded(1))) == 1500
 
 
 def test_a_pooled_release_has_one_distribution() -> None:
@@ -352,7 +384,8 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
     claims = _claims(1)
     assert usefulness(claims, Certified(0.1, Range(0, 10))) == pytest.approx(3.0)
     assert usefulness(claims, Certified(0.1, Range(0, 10), pooled=True)) == pytest.approx(150.0)
-    assert usefulness(claims, Certified(1.0, Range(0, 10), unit="user", cap=10)) == pytest.approx(3.0)
+    # A cap of 10 leaves some 6 of 30 claims an object.
+    assert usefulness(claims, Certified(1.0, Range(0, 10), unit="user", cap=10)) == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(
@@ -370,6 +403,10 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
         {"resolution": 0.0},
         {"resolution": 100.0},
         {"range": Range(0.0, 5e-324)},
+        {"objects": ("a",)},
+        {"reliability": 0.0005, "estimator": "histogram"},
+        {"delta": 1e-320, "unit": "user", "cap": 5},
+        {"delta": 1e-6, "epsilon": 0.001, "unit": "user", "cap": 5},
         {"delta": 1e-6},
         {"delta": 1.0, "unit": "user", "cap": 5},
         {"delta": -1e-6, "unit": "user", "cap": 5},

@@ -22,6 +22,9 @@ def test_without_a_delta_it_is_laplace_of_the_sensitivity_over_epsilon() -> None
     assert count_noise(6, Fraction(3, 2)) == CountNoise(gaussian=False, parameter=Fraction(4))
     with pytest.raises(ParameterError, match="too small"):
         count_noise(2, Fraction(1, 2**41))
+    # Too many digits for the sampler: slightly more noise, never less.
+    awkward = Fraction(12347 * 1021 + 1, 10**11)
+    assert 3000 / awkward <= count_noise(3000, awkward).parameter <= 3000 / awkward * Fraction(1001, 1000)
 
 
 def test_laplace_variance_is_that_of_its_law() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,7 +22,7 @@ from crowdveil.cli.options import (
     ValueColumn,
     parse_range,
 )
-from crowdveil.errors import ParameterError
+from crowdveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from crowdveil.claims import Claims
@@ -95,13 +96,17 @@ def release(
         str | None, typer.Option(help="Public range of values; claims are clamped to it.", metavar="LOW:HIGH")
     ] = None,
     resolution: Annotated[
-        float | None, typer.Option(help="Smallest step that matters (default: range / 1000).")
+        float | None, typer.Option(help="Smallest step that matters [range / 1000; certified: range / 2000].")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Differential privacy: how strong.")] = None,
     unit: Annotated[Unit | None, typer.Option(help="certified: who is protected [claim].")] = None,
     cap: Annotated[int | None, typer.Option(help="certified, unit user: claims used of each user.")] = None,
     adjacency: Annotated[
         Adjacency | None, typer.Option(help="certified: what neighbours differ in [replace-one].")
+    ] = None,
+    objects: Annotated[
+        Path | None,
+        typer.Option(help="certified, add-remove: file with the names of all objects, one in a line."),
     ] = None,
     pooled: Annotated[
         bool | None, typer.Option("--pooled", help="certified: one distribution of all objects together.")
@@ -115,7 +120,7 @@ def release(
     ] = None,
     reliability: Annotated[
         float | None,
-        typer.Option(help="certified, histogram: share of epsilon that weighs users [0, or 0.7 if it pays]."),
+        typer.Option(help="certified, histogram: share spent on weighing users [0, or 0.7 if it pays]."),
     ] = None,
     insist: Annotated[
         bool, typer.Option("--insist", help="certified: go on where claims and epsilon are too few.")
@@ -167,6 +172,7 @@ def release(
         "cap": cap,
         "adjacency": adjacency,
         "pooled": pooled,
+        "objects": None if objects is None else _names(objects),
         "estimator": estimator,
         "background": background,
         "reliability": reliability,
@@ -205,7 +211,7 @@ _TESTED = ("per_object", "k", "gamma", "epsilon0", "require_k")
 _TAKES = {
     Method.certified: (
         *("epsilon", "delta", "unit", "cap", "adjacency", "per_object"),
-        *("pooled", "estimator", "background", "reliability"),
+        *("pooled", "objects", "estimator", "background", "reliability"),
     ),
     Method.smoothed: ("bandwidth", "delta", "lam", "per_object"),
     Method.attempts: ("bandwidth", "delta", "attempts", "eta", "k", "gamma", "epsilon0"),
@@ -253,11 +259,27 @@ def _parameters(
     )
 
 
+def _names(path: Path) -> tuple[str, ...]:
+    """The names in a file, one in a line."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not text") from None
+    return tuple(unicodedata.normalize("NFC", line) for line in lines if line.strip())
+
+
 def _refuse_useless(claims: Claims, parameters: Parameters) -> None:
-    """Say before anything is spent that nothing useful would come of it."""
+    """Say before anything is spent that nothing useful would come of it.
+
+    Not where claims come and go: a refusal would tell how many there are.
+    """
     from crowdveil.release.certified import USEFUL, Certified, usefulness
 
-    if isinstance(parameters, Certified) and usefulness(claims, parameters) < USEFUL:
+    if not isinstance(parameters, Certified) or parameters.adjacency == "add-remove":
+        return
+    if usefulness(claims, parameters) < USEFUL:
         pooled = "" if parameters.pooled else "--pooled releases one distribution of all objects, "
         raise ParameterError(
             "too few claims for this epsilon: the release would be little but noise "
@@ -331,7 +353,7 @@ def _release(
         "objects": len(claims.objects),
         "released_claims": len(made),
         "statuses": made.status_counts(),
-        "clamped_claims": outside,
+        "for_you_only": {"clamped_claims": outside},
     }
 
 
@@ -348,8 +370,9 @@ def _report(result: dict[str, Any], *, as_json: bool) -> None:
     say(f"{claims:,} {kind} claims, from claims about {objects:,} objects ({result['method']})\n")
     say_table(["status", "objects"], [[name, f"{count:,}"] for name, count in result["statuses"].items()])
     say(f"\n{result['promise']['sentence']}")
-    if result["clamped_claims"]:
-        say(f"Claims outside the range, pulled into it: {result['clamped_claims']:,}")
+    outside = result["for_you_only"]["clamped_claims"]
+    if outside:
+        say(f"For you only: claims outside the range, pulled into it: {outside:,}")
     files = "public.html, claims.csv, claims.parquet, certificate.json"
     say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
     say(f"for you only {result['private_out']}/: steward.html")

@@ -340,6 +340,7 @@ def correct_curve(
     bins = (curve.size + early - 1) // per_bin + 1
     beyond = np.empty(bins)
     own = np.empty(bins)
+    corrected = np.empty(curve.size)
     found = expected = 0.0
     for b in range(bins):
         first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
@@ -353,8 +354,7 @@ def correct_curve(
         found += beyond[b] * beyond[b]
     by_chance = expected * (1.0 + CAUTION / math.sqrt(bins))
     trusted = max(0.0, 1.0 - by_chance / found) if found > 0.0 else 0.0
-    if kept > 0.0:
-        level = shift_to_mass(own, background)
+    level = shift_to_mass(own, background)
     for b in range(bins):
         first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
         beyond[b] *= trusted
@@ -366,8 +366,11 @@ def correct_curve(
         left = min(max(math.floor(place), 0), bins - 1)
         right = min(left + 1, bins - 1)
         more = beyond[left] + (beyond[right] - beyond[left]) * min(max(place - left, 0.0), 1.0)
-        curve[x] = max(0.0, (1.0 - background) * curve[x] + more)
-    curve /= curve.sum()
+        corrected[x] = max(0.0, (1.0 - background) * curve[x] + more)
+    total = corrected.sum()
+    if total > 0.0:  # else noise took everything away: the fit stays
+        for x in range(curve.size):
+            curve[x] = corrected[x] / total
 
 
 @compiled

@@ -32,7 +32,7 @@ from crowdveil.release.noise import count_noise
 from crowdveil.release.plain import draw, plain_densities
 from crowdveil.release.posterior import Estimate, bins_for, typical_spread
 from crowdveil.release.result import Range, Release, Status, check_per_object, check_resolution
-from crowdveil.release.second_look import claim_sensitivity, weight_steps, weighted_histograms
+from crowdveil.release.second_look import MOST_STEPS, claim_sensitivity, weight_steps, weighted_histograms
 
 PAIR_SHARE = 0.15  # of epsilon at the most goes to the typical spread ...
 PAIR_COUNT = 150.0  # ... and less where there are many pairs
@@ -40,7 +40,8 @@ RELIABILITY_SHARE = Fraction(7, 10)  # of what is left, for reliability weights 
 RELIABLE = 250.0  # ... where claims of an object times epsilon are so many
 USEFUL = 5.0  # claims of an object times epsilon: below that an object's own claims say nothing
 POOLED_NAME = "all objects"
-STEPS_IN_RANGE = 2000
+STEPS_FOR_PAIRS = 2000  # the default resolution: so many steps in the range
+LEAST_EPSILON, LEAST_DELTA = 0.01, 1e-300  # where Gaussian noise is asked for
 DENOMINATOR = 10_000
 
 
@@ -59,7 +60,8 @@ class Certified:
     pooled: bool = False  # one distribution of all objects together
     estimator: Literal["bayes", "histogram"] = "bayes"
     background: bool = False  # whether the even background of an object's claims is released too
-    reliability: float | None = None  # share of epsilon for the second look of estimator "histogram"
+    reliability: float | None = None  # share of what histograms get, for the second look of "histogram"
+    objects: tuple[str | int, ...] | None = None  # the public list of them, for adjacency "add-remove"
 
     def __post_init__(self) -> None:
         check_per_object(self.per_object)
@@ -68,7 +70,11 @@ class Certified:
         self._check_estimator()
         if not (isfinite(self.step) and self.step > 0 and 4 <= self.range.length / self.step <= 1e9):
             raise ParameterError(f"the resolution {self.step:g} does not suit the range")
-        count_noise(2 * self.claims_protected, rational(self.epsilon, what="epsilon", limit=DENOMINATOR))
+        # Shares of epsilon are thousandths: what the least of them needs must exist before it is charged.
+        least = rational(self.epsilon, what="epsilon", limit=DENOMINATOR) / 1000
+        count_noise(2 * self.claims_protected, least)
+        if self.reliability:
+            count_noise(4 * self.claims_protected * MOST_STEPS, least)
 
     def _check_scope(self) -> None:
         if self.unit not in ("claim", "user"):
@@ -83,6 +89,12 @@ class Certified:
             raise ParameterError(f"cap must be at least 1, not {self.cap}")
         if not 0 <= self.delta < 1:
             raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
+        if self.delta and (self.delta < LEAST_DELTA or self.epsilon < LEAST_EPSILON):
+            raise ParameterError(
+                f"with a delta epsilon must be at least {LEAST_EPSILON:g} and delta at least {LEAST_DELTA:g}"
+            )
+        if self.objects is not None and (self.adjacency == "replace-one" or self.pooled):
+            raise ParameterError("a list of objects is for adjacency add-remove, and not pooled")
         if self.delta and (self.unit == "claim" or self.pooled):
             raise ParameterError(
                 "a delta buys Gaussian noise, which is less noise only for unit user and not pooled"
@@ -97,15 +109,17 @@ class Certified:
             return
         if self.estimator != "histogram" or self.pooled:
             raise ParameterError("reliability is for the histogram estimator, and not pooled")
-        if not 0 <= self.reliability < 1:
-            raise ParameterError(f"reliability must be a share in [0, 1), not {self.reliability}")
+        if not 0 <= self.reliability < 1 or round(self.reliability, 3) != self.reliability:
+            raise ParameterError(
+                f"reliability must be a share in [0, 1) of at most three digits, not {self.reliability}"
+            )
         if self.reliability and self.unit == "claim" and self.adjacency == "add-remove":
             raise ParameterError("reliability is not protected when claims come and go: unit user, or 0")
 
     @property
     def step(self) -> float:
         """The smallest distance that matters."""
-        return self.range.length / STEPS_IN_RANGE if self.resolution is None else self.resolution
+        return self.range.length / STEPS_FOR_PAIRS if self.resolution is None else self.resolution
 
     @property
     def claims_protected(self) -> int:
@@ -122,9 +136,13 @@ class Certified:
         fixed = self.adjacency == "replace-one"
         assumptions = [
             "the range and the resolution were declared, not read off the data",
-            "who made claims about which objects is public" if fixed else "the list of objects is public",
+            "who made claims about which objects is public"
+            if fixed
+            else "the list of objects was declared, not read off the claims",
             "whatever else is published from the same claims is added to the ledger",
         ]
+        if not fixed and self.pooled:
+            del assumptions[1]
         if self.cap is not None:
             assumptions.append(f"at most {self.cap} claims of a user were used, chosen without their values")
         return Guarantee(
@@ -155,8 +173,11 @@ class Certified:
 
 
 def usefulness(claims: Claims, parameters: Certified) -> float:
-    """Claims of a typical object times epsilon, for each claim protected; below `USEFUL` little is left."""
-    typical = float(len(claims)) if parameters.pooled else float(np.median(claims.counts()))
+    """Claims of a typical object times epsilon, for each claim protected; below `USEFUL` little is left.
+
+    It is public only where who claimed what is: under add-remove nothing may depend on it.
+    """
+    typical = float(np.median(used(claims, parameters).counts()))
     return typical * parameters.epsilon / parameters.claims_protected
 
 
@@ -206,9 +227,14 @@ def fit(
 
 
 def used(claims: Claims, parameters: Certified) -> Claims:
-    """The claims that a release looks at: capped, clamped, pooled. Doing it twice changes nothing more."""
+    """The claims that a release looks at. Doing it twice changes nothing more."""
+    if parameters.adjacency == "add-remove" and not parameters.pooled:
+        if parameters.objects is None:
+            raise ParameterError(
+                "where claims come and go the objects must be listed: whether one is named gives claims away"
+            )
+        claims = claims.about(parameters.objects)
     if parameters.cap is not None:
-        # Which objects keep a claim is public only if who claimed what is.
         claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
     claims, _ = claims.clamped(parameters.range.low, parameters.range.high)
     return _pooled(claims) if parameters.pooled else claims

@@ -38,12 +38,9 @@ class CountNoise:
 def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoise:
     """The least noise that makes counts (epsilon, delta)-private."""
     if not delta:
-        scale = changed / epsilon
-        if max(scale.numerator, scale.denominator) >= INTEGER_LIMIT:
-            raise ParameterError("epsilon is too small or has too many digits")
-        return CountNoise(gaussian=False, parameter=scale)
+        return CountNoise(gaussian=False, parameter=_sampled(changed / epsilon))
     # Enough is rho + 2 sqrt(rho log(1/delta)) <= epsilon (Bun and Steinke), rho = changed / (2 variance).
-    cautious = log(1 / delta)
+    cautious = -log(delta)
     enough = changed / (2 * (sqrt(cautious + float(epsilon)) - sqrt(cautious)) ** 2)
     step = _FINE if enough < _FINE**2 else 1
     high = ceil(enough * step) + 1
@@ -60,6 +57,17 @@ def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoi
     if gaussian_cost(changed, noise.parameter, delta) > epsilon:
         raise ParameterError("epsilon is too small for Gaussian noise")
     return noise
+
+
+def _sampled(scale: Fraction) -> Fraction:
+    """A scale that the sampler can take: this one or, if it has too many digits, one slightly above."""
+    for digits in (20, 10, 0):
+        if max(scale.numerator, scale.denominator) < INTEGER_LIMIT:
+            return scale
+        scale = Fraction(ceil(scale * 2**digits), 2**digits)
+    if scale.numerator < INTEGER_LIMIT:
+        return scale
+    raise ParameterError("epsilon is too small")
 
 
 def gaussian_cost(changed: int, variance: Fraction, delta: float) -> float:

@@ -27,6 +27,7 @@ ROUNDS = 15
 LARGEST_SAMPLE = 400
 SAMPLE_BYTES = 200e6
 LARGEST_TABLE = 2048
+MOST_EXACT_TABLES, TABLES_PER_DOUBLING = 256, 64
 USUAL_SPREAD, USUAL_VARIATION = 1 / 12, 1.5  # of the range, and of its logarithm
 PSEUDO_COUNT = 1.0  # objects' worth of evenness in each part of the prior
 KEPT_PRIOR = 0.999
@@ -97,7 +98,7 @@ class Estimate:
 
     def _likelihood_tables(self) -> tuple[Singles, Ints, Ints]:
         """A table for each number of claims that occurs, one after the other."""
-        counts, kind = np.unique(self._noisy.claims, return_inverse=True)
+        counts, kind = np.unique(_rounded(self._noisy.claims), return_inverse=True)
         tops = np.minimum(counts, LARGEST_TABLE)
         made = [self._table(int(top), float(n) / float(top)) for n, top in zip(counts, tops, strict=True)]
         begins = np.concatenate([[0], np.cumsum(tops + 1)[:-1]])
@@ -206,6 +207,14 @@ class Estimate:
             ),
         )
         return noisy.range.low + noisy.range.length * out, density
+
+
+def _rounded(claims: Ints) -> Ints:
+    """Numbers of claims, large ones rounded down by up to one percent: each takes a table of its own."""
+    steps = np.floor(TABLES_PER_DOUBLING * np.log2(np.maximum(claims, 1) / MOST_EXACT_TABLES))
+    grid = np.floor(MOST_EXACT_TABLES * 2.0 ** (steps / TABLES_PER_DOUBLING)).astype(np.int64)
+    rounded: Ints = np.where(claims <= MOST_EXACT_TABLES, claims, grid)
+    return rounded
 
 
 def _leave_one_out(here: Floats, even: float) -> Floats:
