@@ -29,6 +29,7 @@ from crowdveil.release.certified import Certified, fit, release, usefulness
 from crowdveil.release.density import curve
 from crowdveil.release.histogram import RATIO, PairDistances, noisy_histograms, pair_distances
 from crowdveil.release.noise import CountNoise
+from crowdveil.release.plain import plain_densities
 from crowdveil.release.posterior import bins_for, typical_spread
 from crowdveil.release.priscrowd import PrisCrowd
 from crowdveil.release.result import Range
@@ -372,6 +373,13 @@ def test_noise_that_takes_everything_away_leaves_the_fit() -> None:
 def test_whatever_the_digits_of_epsilon_and_of_its_shares_a_release_is_made() -> None:
     asked = Certified(1.2347, Range(0, 10), estimator="histogram", reliability=0.337)
     assert len(release(_claims(2), asked, rng=seeded(1))) == 1500
+
+
+def test_the_plain_estimate_keeps_what_lies_at_the_ends_of_the_range() -> None:
+    values = [0.0] * 500 + [6.0] * 500
+    noisy = noisy_histograms(repeated(values, 30), LIMITS, 12, Fraction(50), 2, rng=seeded(1), engine=ONE)
+    shares = plain_densities(noisy).reshape(30, 12, -1).sum(axis=2)
+    assert shares[:, :3].sum(axis=1) == pytest.approx(0.5, abs=0.01)
 
 
 def test_a_pooled_release_has_one_distribution() -> None:

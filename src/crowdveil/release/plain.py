@@ -46,7 +46,9 @@ def plain_densities(noisy: Histograms) -> Floats:
     fine = np.repeat(by_cell / PARTS_PER_CELL, PARTS_PER_CELL, axis=1)
     window = CELLS * PARTS_PER_CELL
     kernel = np.bartlett(2 * window + 1)[1:-1]
-    smooth = np.apply_along_axis(lambda row: np.convolve(row, kernel, "same"), 1, fine)
+    # Mirrored at both ends of the range, so that what lies there is not smoothed out of it.
+    mirrored = np.pad(fine, ((0, 0), (window - 1, window - 1)), mode="symmetric")
+    smooth = np.apply_along_axis(lambda row: np.convolve(row, kernel, "valid"), 1, mirrored)
     densities: Floats = smooth / smooth.sum(axis=1, keepdims=True)
     return densities
 
