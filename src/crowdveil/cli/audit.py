@@ -66,7 +66,7 @@ def audit(
 def _row(outcome: Outcome) -> list[str]:
     claim, bounds = outcome.audit, outcome.bounds
     claimed = f"epsilon {claim.epsilon:.3f}" + (f", delta {claim.delta:.5f}" if claim.delta else "")
-    if claim.delta:
+    if claim.delta and outcome.bounds.delta > 0:
         measured = f"delta {max(0.0, bounds.delta):.5f}"
     else:
         measured = "nothing" if bounds.epsilon is None else f"epsilon {max(0.0, bounds.epsilon):.3f}"

@@ -44,7 +44,7 @@ def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoi
     enough = changed / (2 * (sqrt(cautious + float(epsilon)) - sqrt(cautious)) ** 2)
     step = _FINE if enough < _FINE**2 else 1
     high = ceil(enough * step) + 1
-    low = high // 4
+    low = 0
     if high >= INTEGER_LIMIT:
         raise ParameterError("epsilon is too small for Gaussian noise")
     while high - low > max(1, high // 1000):
