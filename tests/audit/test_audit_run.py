@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from scipy.stats import laplace
 
 from crowdveil.audit import exponential
 from crowdveil.audit.case import Audit, Outputs, at_least
-from crowdveil.audit.noise import gaussian_delta
 from crowdveil.audit.registry import AUDITS, audit_named
 from crowdveil.audit.run import BATCH, run_audit, run_audits
 from crowdveil.errors import ParameterError
@@ -94,23 +92,6 @@ def test_claims_are_those_of_the_papers() -> None:
     assert priscrowd.epsilon == pytest.approx(0.1 + math.log(5))
     assert priscrowd.delta == pytest.approx(1.07e-3, abs=5e-6)
     assert shared.delta == pytest.approx(0.00995, abs=5e-6)
-
-
-@pytest.mark.parametrize(("variance", "shift"), [(1, 1), (Fraction(7, 2), 2), (Fraction(1, 3), 1), (50, 7)])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_the_delta_of_discrete_gaussian_noise(variance: Fraction, shift: int, epsilon: float) -> None:
-    """Canonne, Kamath and Steinke, theorem 7: tails beyond epsilon sigma^2/shift -+ shift/2."""
-    y = np.arange(-400, 401)
-    mass = np.exp(-(y**2) / (2 * float(variance)))
-    middle = epsilon * float(variance) / shift
-    tails = [mass[y > middle + side * shift / 2].sum() / mass.sum() for side in (-1, 1)]
-    on_paper = tails[0] - math.exp(epsilon) * tails[1]
-    assert gaussian_delta(float(variance), shift, epsilon) == pytest.approx(on_paper, abs=1e-12)
-
-
-def test_sound_deltas_are_those_on_paper() -> None:
-    assert exponential.sound_delta(0.5, 1.0, 1.0) == pytest.approx(0.187067, abs=5e-7)
-    assert exponential.sound_delta(0.5, 30.0, 1.0) == pytest.approx(0.898112, abs=5e-7)
 
 
 @pytest.mark.parametrize(("claims", "squares"), [(1, 0.3), (2, 4.0), (5, 1.0), (30, 25.0)])

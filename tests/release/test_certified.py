@@ -17,9 +17,9 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.guarantee import Guarantee, NoGuarantee
+from crowdveil.kernels.curves import correct_curve
 from crowdveil.kernels.templates import (
     STEPS,
-    correct_curve,
     gaussian_likelihood_table,
     likelihood_table,
 )

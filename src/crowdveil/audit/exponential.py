@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdveil.accounting import shared_variance_delta
 from crowdveil.arrays import Floats
 from crowdveil.audit.case import Audit, Event, Outputs, at_least
 from crowdveil.randomness import Randomness
@@ -33,11 +34,6 @@ def noise(rng: Randomness, users: int, claims: int, rate: float) -> Floats:
     normals = rng.stream("normals", purpose="audit").normals(users * claims).reshape(users, claims)
     scaled: Floats = np.sqrt(variances)[:, None] * normals
     return scaled
-
-
-def sound_delta(rate: float, squares: float, epsilon: float) -> float:
-    """A delta that holds for one variance per user; `squares` is s^2: N Delta^2 for all N claims."""
-    return -math.expm1(-(math.sqrt(epsilon**2 + 2 * rate * squares) - epsilon) / 2)
 
 
 def paper_delta(rate: float, epsilon: float) -> float:
@@ -101,7 +97,7 @@ _USER: dict[str, Any] = {
 
 SHARED = Audit(
     name="gaussian-exponential-shared",
-    delta=sound_delta(_SHARED_RATE, _CLAIMS, _EPSILON),
+    delta=shared_variance_delta(_SHARED_RATE, math.sqrt(_CLAIMS), _EPSILON),
     whose="ours",
     **_USER,
 )

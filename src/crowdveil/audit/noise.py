@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdveil.accounting import discrete_gaussian_delta
 from crowdveil.arrays import Ints
 from crowdveil.audit.case import Audit, Outputs, at_least, equal, fresh_state
 from crowdveil.randomness import Randomness, gaussian
@@ -41,15 +42,6 @@ def _gaussian(world: int, count: int, rng: Randomness) -> Outputs:
     return _SHIFT * world + gaussian_noise(rng, count, _VARIANCE)
 
 
-def gaussian_delta(variance: float, shift: int, epsilon: float) -> float:
-    """The exact delta of discrete Gaussian noise: the sum over y of [P(y) - e^epsilon P(y - shift)]_+."""
-    reach = math.ceil(40 * math.sqrt(variance)) + 2 * shift + 40
-    y = np.arange(-reach, reach + 1)
-    mass = np.exp(-np.square(y) / (2 * variance))
-    moved = np.exp(-np.square(y - shift) / (2 * variance))
-    return float(np.maximum(0.0, mass - math.exp(epsilon) * moved).sum() / mass.sum())
-
-
 def _krr(world: int, count: int, rng: Randomness) -> Outputs:
     return _KRR.perturb(np.full(count, world, dtype=np.int64), state=fresh_state(rng))
 
@@ -68,7 +60,7 @@ DISCRETE_LAPLACE = Audit(
 DISCRETE_GAUSSIAN = Audit(
     name="discrete-gaussian",
     epsilon=1.0,
-    delta=gaussian_delta(float(_VARIANCE), _SHIFT, 1.0),
+    delta=discrete_gaussian_delta(math.sqrt(_VARIANCE), _SHIFT, 1.0),
     unit=f"a whole number that moves by up to {_SHIFT}",
     whose="ours",
     worlds=f"0 or {_SHIFT}, noise of variance {_VARIANCE}",

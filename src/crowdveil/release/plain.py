@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.engines import LocalEngine
-from crowdveil.kernels import templates as loops
+from crowdveil.kernels import curves
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.randomness import Randomness
 from crowdveil.release.histogram import Histograms
@@ -68,6 +68,6 @@ def draw(
     engine.spread(
         "synthetic claims",
         len(densities),
-        lambda first, last: loops.draw_all_strata(densities, key, nonces, first, last, out),
+        lambda first, last: curves.draw_all_strata(densities, key, nonces, first, last, out),
     )
     return noisy.range.low + noisy.range.length * out
