@@ -140,16 +140,16 @@ def reweighted(
     return normalised(np.array([update(y, quantiles) for y in distances(x, h0, w)]))
 
 
-def local_weights(x: Floats, h0: float) -> Floats:
+def local_weights(x: Floats, h0: float, *, tolerance: float = 1e-6, cap: int = 200) -> Floats:
     w = np.full(x.size, 1 / x.size)
     if x.size < 8 or h0 == 0:
         return w
     quantiles = hampel_quantiles(x, h0)
-    for _ in range(200):
+    for _ in range(cap):
         new = reweighted(x, h0, w, quantiles)
         change = float(np.abs(new - w).max())
         w = new
-        if change * x.size < 1e-6:
+        if change * x.size < tolerance:
             break
     return w
 
@@ -178,20 +178,22 @@ class Estimate:
 
 
 def estimate_weights(
-    claims: Claims, floor: float, *, loss: str = "mean", normaliser: str = "sum"
+    claims: Claims, floor: float, *, loss: str = "mean", normaliser: str = "sum", local: Floats | None = None
 ) -> Estimate:
-    """All of PrisCrowd's weights."""
+    """All of PrisCrowd's weights; local ones where plain sweeps come to rest, unless they are given."""
     count = len(claims.objects)
     h0 = np.array([bandwidth(claims.of(i), 1.06, floor) for i in range(count)])
     g, sweeps, converged = global_weights(claims, h0, loss=loss, normaliser=normaliser)
-    local = [local_weights(claims.of(i), h0[i]) for i in range(count)]
+    if local is None:
+        resting = [local_weights(claims.of(i), h0[i], tolerance=1e-10, cap=3000) for i in range(count)]
+        local = np.concatenate(resting)
     combined = []
     for i in range(count):
-        users = claims.user_codes[claims.offsets[i] : claims.offsets[i + 1]]
-        combined.append(combined_weights(claims.of(i), local[i], g[users], floor))
+        inside = slice(claims.offsets[i], claims.offsets[i + 1])
+        combined.append(combined_weights(claims.of(i), local[inside], g[claims.user_codes[inside]], floor))
     return Estimate(
         user=g,
-        local=np.concatenate(local),
+        local=local,
         combined=np.concatenate([c for c, _ in combined]),
         bandwidth=np.array([h for _, h in combined]),
         sweeps=sweeps,

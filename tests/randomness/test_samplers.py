@@ -133,6 +133,13 @@ def test_bernoulli_exp_of_zero_is_certain(den: int) -> None:
     assert repeated(samplers.bernoulli_exp, 0, den, draws=1000).all()
 
 
+def test_the_coin_of_chance_exp_of_minus_one_uses_the_words_of_the_general_one() -> None:
+    one, general = fresh_state("exp"), fresh_state("exp")
+    for _ in range(20_000):
+        assert samplers.bernoulli_exp_one(one) == samplers.bernoulli_exp_fraction(general, 1, 1)
+    assert one.tolist() == general.tolist()
+
+
 def test_bernoulli_exp_of_a_huge_exponent_ends_and_is_never_true() -> None:
     assert not repeated(samplers.bernoulli_exp, LARGEST, 1, draws=1000).any()
 

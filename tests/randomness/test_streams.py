@@ -90,6 +90,16 @@ def test_nonces_of_many_names_are_all_different() -> None:
     assert len(np.unique(nonces, axis=0)) == 50_000
 
 
+def test_every_use_of_secure_randomness_has_a_key_of_its_own_and_a_nonce_for_each_name() -> None:
+    rng = secure()
+    first, nonces = rng.streams(["a", "b", "c"], purpose="test")
+    second, again = rng.streams(["a", "b", "c"], purpose="test")
+    assert first.tolist() != second.tolist()
+    assert nonces.tolist() == again.tolist()
+    assert len(np.unique(nonces, axis=0)) == 3
+    assert not nonces[:, 0].any()  # it takes the carry of the block counter, which then meets no other name
+
+
 def test_no_names_give_no_nonces() -> None:
     assert seeded(5).streams([], purpose="test")[1].shape == (0, 3)
 

@@ -75,6 +75,27 @@ def test_plausible_seeds_equal_their_twin(x: list[float], y: float, h: float, ga
         found = candidates.plausible_seeds(ascending, s, y, h, per_bin)
         assert found == naive.plausible_seeds(ascending, s, y, h, gamma)
         assert found >= 1
+        wanted = candidates.bin_of(ascending[s], y, h, per_bin)
+        assert candidates.seeds_by_search(ascending, y, h, per_bin, wanted) == found
+
+
+@pytest.mark.parametrize("kind", ["even", "tied", "far apart", "on a huge offset"])
+@pytest.mark.parametrize("n", [candidates.SCAN, candidates.SCAN + 1, 5000])
+def test_plausible_seeds_among_many_claims_equal_their_twin(n: int, kind: str) -> None:
+    rng = np.random.default_rng(n)
+    x = np.sort(rng.normal(0, 2, n))
+    x = {"even": x, "tied": x.round(1), "far apart": x * 1e7, "on a huge offset": x + 1e9}[kind]
+    for s in rng.integers(0, n, 40):
+        y = x[s] + 0.5 * rng.normal()
+        found = candidates.plausible_seeds(x, s, y, 0.5, 1.0 / (2.0 * math.log(4.0)))
+        assert found == naive.plausible_seeds(x, s, y, 0.5, 4.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, candidates.SCAN, candidates.SCAN + 1])
+def test_a_claim_is_picked_by_its_cumulative_weight(n: int) -> None:
+    cumulative = np.cumsum(np.random.default_rng(n).random(n).round(1))
+    for place in [0.0, *cumulative, *(cumulative - 1e-3), *(cumulative + 1e-3)]:
+        assert candidates.picked(cumulative, place) == np.searchsorted(cumulative, place, side="right")
 
 
 @pytest.mark.parametrize(("y", "seeds"), [(0.0, 3), (0.99, 3), (1.01, 2), (-1.5, 2), (2.0, 2), (4.5, 3)])

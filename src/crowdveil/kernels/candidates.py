@@ -7,24 +7,69 @@ import math
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.compiled import compiled
-from crowdveil.kernels.reliability import longest
+from crowdveil.compiled import compiled, inlined
+from crowdveil.kernels.ranges import longest
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import discrete_laplace, laplace_at_least, normal, uniform
+
+SCAN = 400  # up to so many claims are looked at one by one, in vector instructions
+
+
+@inlined
+def bin_of(x: float, y: float, h: float, per_bin: float) -> float:
+    """The bin of a claim x: floor(((y - x) / h)^2 per_bin)."""
+    return np.floor(((y - x) / h) ** 2 * per_bin)
 
 
 @compiled
 def plausible_seeds(x: Floats, s: int, y: float, h: float, per_bin: float) -> int:
-    """How many claims could have given y about as likely as claim s did.
+    """How many claims could have given y about as likely as claim s did: those in the bin of s.
 
-    A claim t is in bin floor(((y - x_t) / h)^2 per_bin), per_bin = 1 / (2 ln gamma): inside a bin the
-    kernels at y differ by less than a factor gamma.
+    With per_bin = 1 / (2 ln gamma) the kernels at y of claims in a bin differ by less than a factor gamma.
     """
-    bin_of_seed = np.floor(((y - x[s]) / h) ** 2 * per_bin)
+    wanted = bin_of(x[s], y, h, per_bin)
+    if x.size > SCAN:
+        return seeds_by_search(x, y, h, per_bin, wanted)
     count = 0
     for t in range(x.size):
-        if np.floor(((y - x[t]) / h) ** 2 * per_bin) == bin_of_seed:
-            count += 1
+        count += bin_of(x[t], y, h, per_bin) == wanted
+    return count
+
+
+@compiled
+def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float) -> int:
+    """The same by binary search: bins fall along the ascending claims up to y and rise from there on."""
+    turn = int(np.searchsorted(x, y))
+    # Claims in bins up to a limit lie between two places, left and right of y; those below do not count.
+    count = 0
+    for limit, sign in ((wanted, 1), (wanted - 1.0, -1)):
+        low, high = 0, turn
+        while low < high:
+            middle = (low + high) // 2
+            if bin_of(x[middle], y, h, per_bin) > limit:
+                low = middle + 1
+            else:
+                high = middle
+        count -= sign * low
+        low, high = turn, x.size
+        while low < high:
+            middle = (low + high) // 2
+            if bin_of(x[middle], y, h, per_bin) > limit:
+                high = middle
+            else:
+                low = middle + 1
+        count += sign * low
+    return count
+
+
+@compiled
+def picked(cumulative: Floats, place: float) -> int:
+    """The first position whose cumulative weight exceeds `place`."""
+    if cumulative.size > SCAN:
+        return np.searchsorted(cumulative, place, side="right")  # type: ignore[return-value]
+    count = 0
+    for s in range(cumulative.size):
+        count += cumulative[s] <= place
     return count
 
 
@@ -83,8 +128,7 @@ def draw_through_test(
         per_bin = 1.0 / (2.0 * math.log(gamma))
         step = grid_step(h)
         for _ in range(tries):
-            s = np.searchsorted(cumulative[: b - a], uniform(state) * total, side="right")
-            s = min(s, b - a - 1)
+            s = min(picked(cumulative[: b - a], uniform(state) * total), b - a - 1)
             y = np.rint((x[s] + h * normal(state)) / step) * step
             if not low <= y <= high:
                 continue

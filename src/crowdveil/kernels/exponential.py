@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from crowdveil.arrays import Floats
-from crowdveil.compiled import compiled, inlined
+from crowdveil.compiled import fused
 
 _LEAST = -708.0
 _INTEGERS = 1.5 * 2.0**52  # adding it rounds to an integer, which is then in the low bits
@@ -23,25 +23,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 _EXPONENT_BITS = 52
 
 
-@inlined
-def _series(r: float) -> float:
-    """exp(r) for |r| <= ln(2) / 2."""
-    p = 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    return p * r + 1.0
-
-
-@compiled
+@fused
 def exponentials(z: Floats, scratch: Floats) -> None:
     """Replace every z <= 0 by exp(z); `scratch` is as long as z or longer."""
     n = z.size
@@ -52,6 +34,19 @@ def exponentials(z: Floats, scratch: Floats) -> None:
         rounded = x * _PER_LN2 + _INTEGERS
         k = rounded - _INTEGERS
         scratch[i] = rounded
-        z[i] = _series((x - k * _LN2_HIGH) - k * _LN2_LOW)
+        r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+        p = 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        z[i] = p * r + 1.0
     for i in range(n):
         bits[i] += low_bits[i] << _EXPONENT_BITS

@@ -6,90 +6,83 @@ w weights that sum to one, f = sum_s w_s phi(x_s) in the kernel's Hilbert space.
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
+
+import numpy as np
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.compiled import compiled
+from crowdveil.compiled import compiled, fused
+from crowdveil.kernels.boxes import TERMS, boxes_times, inner, lay_boxes
 from crowdveil.kernels.exponential import exponentials
 
-# Up to this many claims the kernel matrix is kept while an object is worked on (2 MiB).
-MATRIX_LIMIT = 512
-SMALL = 48  # up to this many claims a matrix is filled at once, not row by row
+# With more claims than this, boxes are faster than a matrix that serves one sweep, or many.
+ONE_SWEEP = 40
+MANY_SWEEPS = 96
+
+
+class Room(NamedTuple):
+    """Memory to work on one object after another."""
+
+    store: Floats  # the matrix, or the features of boxes
+    scratch: Floats
+    first: Ints
+    place: Ints
 
 
 @compiled
-def spread(x: Floats) -> float:
-    """The sample standard deviation, in two passes around the median (x ascends); 0 for one claim."""
-    n = x.size
-    if n < 2 or x[0] == x[n - 1]:
-        return 0.0
-    centre = x[n // 2]
-    unit = x[n - 1] - x[0]  # squares of tiny distances would vanish
-    mean = 0.0
-    for i in range(n):
-        mean += (x[i] - centre) / unit
-    mean /= n
-    total = 0.0
-    for i in range(n):
-        total += ((x[i] - centre) / unit - mean) ** 2
-    return unit * math.sqrt(total / (n - 1))
+def room_for(n: int) -> Room:
+    """Room for objects of up to n claims."""
+    return Room(
+        np.empty(max(min(n, MANY_SWEEPS) ** 2, n * TERMS)),
+        np.empty(min(n, MANY_SWEEPS) ** 2),
+        np.empty(n + 1, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+    )
 
 
 @compiled
-def usable(h: float, x: Floats) -> float:
-    """The bandwidth h, or 0 if numbers as large as the claims cannot be told apart at h / 1000."""
-    return h if h > 2.0**-40 * max(abs(x[0]), abs(x[x.size - 1])) else 0.0
+def prepare(x: Floats, h0: float, largest_matrix: int, room: Room) -> int:
+    """Do once what every K w of an object needs; the number says how it was done and belongs to `times`."""
+    if x.size > largest_matrix:
+        return lay_boxes(x, h0, room.first, room.place, room.store)
+    fill_matrix(x, h0, room.store, room.scratch)
+    return 0
 
 
 @compiled
-def bandwidths(
-    offsets: Ints, values: Floats, factor: float, floor: float, first: int, last: int, out: Floats
-) -> None:
-    """h = max(factor sd n^(-1/5), floor) for each object; 0 where its claims are (nearly) all equal."""
-    for i in range(first, last):
-        x = values[offsets[i] : offsets[i + 1]]
-        sd = spread(x)
-        out[i] = usable(max(factor * sd * x.size**-0.2, floor), x) if sd > 0.0 else 0.0
-
-
-@compiled
-def spreads(offsets: Ints, values: Floats, first: int, last: int, out: Floats) -> None:
-    """The standard deviation of each object's claims."""
-    for i in range(first, last):
-        out[i] = spread(values[offsets[i] : offsets[i + 1]])
+def times(room: Room, boxes: int, w: Floats, out: Floats) -> None:
+    """K w of the object that was prepared."""
+    if boxes > 0:
+        boxes_times(room.store, room.first, room.place, boxes, w, out)
+    else:
+        matrix_times(room.store, w, out)
 
 
 @compiled
 def fill_matrix(x: Floats, h0: float, matrix: Floats, scratch: Floats) -> None:
-    """K, row by row, into the first n^2 places of `matrix`."""
+    """K into the first n^2 places of `matrix`: each pair's kernel is computed once and written twice."""
     n = x.size
+    pairs = n * (n - 1) // 2
     scale = -0.5 / (h0 * h0)
-    if n <= SMALL:
-        # All of it at once: rows are too short to work on one by one.
-        for s in range(n):
-            centre = x[s]
-            for t in range(n):
-                distance = x[t] - centre
-                matrix[s * n + t] = scale * distance * distance
-        exponentials(matrix[: n * n], scratch)
-        return
-    for s in range(n):
-        row = matrix[s * n : s * n + s + 1]
-        fill_row(x, x[s], scale, row, scratch)
+    kernels = scratch[:pairs]
+    begin = 0
+    for s in range(1, n):
+        row = kernels[begin : begin + s]
         for t in range(s):
-            matrix[t * n + s] = row[t]
+            distance = x[t] - x[s]
+            row[t] = scale * distance * distance
+        begin += s
+    exponentials(kernels, scratch[pairs:])
+    begin = 0
+    for s in range(n):
+        for t in range(s):
+            matrix[s * n + t] = kernels[begin + t]
+            matrix[t * n + s] = kernels[begin + t]
+        matrix[s * n + s] = 1.0
+        begin += s
 
 
-@compiled
-def fill_row(x: Floats, centre: float, scale: float, row: Floats, scratch: Floats) -> None:
-    """The kernels of one claim and the first of all claims, as many as the row is long."""
-    for t in range(row.size):
-        distance = x[t] - centre
-        row[t] = scale * distance * distance
-    exponentials(row, scratch)
-
-
-@compiled
+@fused
 def matrix_times(matrix: Floats, w: Floats, out: Floats) -> None:
     """K w from a matrix that is at hand: row after row, so that all sums run side by side."""
     n = w.size
@@ -103,39 +96,8 @@ def matrix_times(matrix: Floats, w: Floats, out: Floats) -> None:
 
 
 @compiled
-def kernel_times(x: Floats, h0: float, w: Floats, out: Floats, row: Floats, scratch: Floats) -> None:
-    """K w without a matrix: each pair's kernel is computed once and used for both."""
-    scale = -0.5 / (h0 * h0)
-    out[:] = w
-    for s in range(1, x.size):
-        kernels = row[:s]
-        fill_row(x, x[s], scale, kernels, scratch)
-        weight = w[s]
-        for t in range(s):
-            out[t] += weight * kernels[t]
-        out[s] += inner(kernels, w)
-
-
-@compiled
-def inner(a: Floats, b: Floats) -> float:
-    """The sum of a times the beginning of b, as four sums side by side."""
-    first = second = third = fourth = 0.0
-    whole = a.size // 4 * 4
-    for t in range(0, whole, 4):
-        first += a[t] * b[t]
-        second += a[t + 1] * b[t + 1]
-        third += a[t + 2] * b[t + 2]
-        fourth += a[t + 3] * b[t + 3]
-    for t in range(whole, a.size):
-        first += a[t] * b[t]
-    return (first + second) + (third + fourth)
-
-
-@compiled
 def squared_distances(w: Floats, kw: Floats) -> None:
     """Turn K w into d_s = |phi(x_s) - f|^2 = 1 - 2 (K w)_s + w'Kw, in place."""
-    energy = 0.0
-    for s in range(w.size):
-        energy += w[s] * kw[s]
+    energy = inner(w, kw)
     for s in range(w.size):
         kw[s] = max(0.0, 1.0 - 2.0 * kw[s] + energy)

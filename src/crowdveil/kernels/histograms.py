@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
-from crowdveil.kernels.reliability import longest
+from crowdveil.kernels.ranges import longest
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.gaussian import discrete_gaussian
 from crowdveil.randomness.samplers import below, discrete_laplace

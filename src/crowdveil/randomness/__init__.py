@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,12 +38,20 @@ class Randomness:
         """Whether nobody can repeat the draws."""
         return self._seed_key is None
 
-    def streams(self, names: Iterable[Name], *, purpose: str) -> tuple[Words, Words]:
-        """A key, and a row of nonce words for each name: a hash of purpose and name under the key."""
-        key = os.urandom(4 * KEY_WORDS) if self._seed_key is None else self._seed_key
+    def streams(self, names: Collection[Name], *, purpose: str) -> tuple[Words, Words]:
+        """A key, and a row of nonce words for each name.
+
+        Under a key of its own, places are as good as names; under a seed's key the nonce is a hash of
+        purpose and name.
+        """
         person = purpose.encode()
         if len(person) > hashlib.blake2b.PERSON_SIZE:
             raise ParameterError(f"a purpose has at most {hashlib.blake2b.PERSON_SIZE} bytes")
+        if self._seed_key is None:
+            places = np.zeros((len(names), NONCE_WORDS), dtype=np.uint32)
+            places[:, 1] = np.arange(len(names))  # word 0 takes the carry of the block counter
+            return _words(os.urandom(4 * KEY_WORDS)), places
+        key = self._seed_key
         keyed = hashlib.blake2b(key=key, person=person, digest_size=4 * NONCE_WORDS)
         digests = []
         for name in names:

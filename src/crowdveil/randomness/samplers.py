@@ -60,10 +60,29 @@ def bernoulli_exp_fraction(state: Words, num: int, den: int) -> bool:
 
 
 @compiled
+def bernoulli_exp_one(state: Words) -> bool:
+    """Exact: true with probability exp(-1), with the very words that `bernoulli_exp_fraction` would use."""
+    next32(state)
+    next32(state)
+    k = np.uint32(2)
+    mask = np.uint32(1)
+    while True:
+        next32(state)
+        if k > mask + np.uint32(1):
+            mask = np.uint32(2 * mask + 1)
+        drawn = next32(state) & mask
+        while drawn >= k:
+            drawn = next32(state) & mask
+        if drawn != 0:
+            return (k & np.uint32(1)) == 1
+        k += np.uint32(1)
+
+
+@compiled
 def bernoulli_exp(state: Words, num: int, den: int) -> bool:
     """Exact: true with probability exp(-num/den)."""
     while num > den:
-        if not bernoulli_exp_fraction(state, 1, 1):
+        if not bernoulli_exp_one(state):
             return False
         num -= den
     return bernoulli_exp_fraction(state, num, den)
@@ -77,7 +96,7 @@ def discrete_laplace(state: Words, num: int, den: int) -> int:
         if not bernoulli_exp_fraction(state, fraction, num):
             continue
         whole = 0
-        while bernoulli_exp_fraction(state, 1, 1):
+        while bernoulli_exp_one(state):
             whole += 1
         size = (fraction + num * whole) // den
         if coin(state):

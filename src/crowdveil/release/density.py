@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crowdveil.arrays import Floats
-from crowdveil.kernels.reliability import weighted_spread
+from crowdveil.kernels.bandwidths import weighted_spread
 from crowdveil.release.weights import SILVERMAN, WIDEN
 
 _AT_ONCE = 1_000_000  # pairs of points and claims held in memory

@@ -25,7 +25,7 @@ from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
-from crowdveil.kernels import gaussian, reliability
+from crowdveil.kernels import bandwidths, reliability, robust
 
 SILVERMAN = 1.06
 WIDEN = 1.15
@@ -60,7 +60,7 @@ def smallest_bandwidth(claims: Claims, engine: LocalEngine) -> float:
     engine.run(
         "spreads",
         claims,
-        lambda first, last: gaussian.spreads(claims.offsets, claims.values, first, last, spreads),
+        lambda first, last: bandwidths.spreads(claims.offsets, claims.values, first, last, spreads),
     )
     positive = spreads[spreads > 0]
     return 1e-3 * float(np.median(positive)) if positive.size else 0.0
@@ -71,7 +71,7 @@ def _bandwidths(claims: Claims, factor: float, floor: float, engine: LocalEngine
     engine.run(
         "bandwidths",
         claims,
-        lambda first, last: gaussian.bandwidths(
+        lambda first, last: bandwidths.bandwidths(
             claims.offsets, claims.values, factor, floor, first, last, out
         ),
     )
@@ -105,7 +105,7 @@ def estimate_weights(
     engine.run(
         "local weights",
         claims,
-        lambda first, last: reliability.local_weights(
+        lambda first, last: robust.local_weights(
             claims.offsets, claims.values, h0, FEWEST_FOR_LOCAL, TOLERANCE, LOCAL_CAP, first, last, local
         ),
     )

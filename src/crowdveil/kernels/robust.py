@@ -1,0 +1,153 @@
+"""Robust local weights: claims far from the others count for less (Hampel's loss, reweighted until it rests).
+
+One sweep maps weights w to F(w): distances y from the density that w gives, Hampel's psi(y) / y, normalised.
+Sweeps alone approach the fixed point slowly (some 20 to 50 of them), always along nearly the same line, so
+once steps are small two of them tell where the line leads (a secant step). A secant step after which the
+next sweep moves farther than the last one is not trusted: plain sweeps go on until steps are smaller still.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.compiled import compiled, summed
+from crowdveil.kernels.gaussian import MANY_SWEEPS, Room, prepare, room_for, squared_distances, times
+from crowdveil.kernels.ranges import longest, normalise
+
+# Distances that are equal on paper differ in their last bits; Hampel's weight jumps, so they must not.
+TIE = 2.0**-36
+SMALL_STEP = 0.1  # secant steps begin when no claim's weight moves by more than this share of 1/n
+PATIENCE = 0.3  # and, after one that failed, at so much of the step that it led to
+
+
+@compiled
+def percentile(ascending: Floats, share: float) -> float:
+    """The linearly interpolated percentile of ascending numbers."""
+    place = share * (ascending.size - 1)
+    low = math.floor(place)
+    high = min(low + 1, ascending.size - 1)
+    return ascending[low] + (place - low) * (ascending[high] - ascending[low])
+
+
+@compiled
+def hampel(y: Floats, q1: float, q2: float, q3: float) -> None:
+    """Replace distances by psi(y) / y for Hampel's loss: what a claim at distance y counts for."""
+    for s in range(y.size):
+        near = 1.0 if y[s] <= q1 else q1 / y[s]
+        far = (q3 - y[s]) / (q3 - q2) if y[s] < q3 else 0.0
+        y[s] = near if y[s] <= q2 else near * far
+
+
+@compiled
+def root_distances(w: Floats, kw: Floats) -> None:
+    """Turn K w into the distances y = |phi(x_s) - f|, rounded, in place."""
+    squared_distances(w, kw)
+    for s in range(w.size):
+        kw[s] = np.floor(math.sqrt(kw[s]) / TIE + 0.5) * TIE
+
+
+@compiled
+def largest_step(old: Floats, new: Floats) -> float:
+    """How far a claim's weight moves at most, as a share of 1/n."""
+    step = 0.0
+    for s in range(old.size):
+        step = max(step, abs(new[s] - old[s]))
+    return step * old.size
+
+
+@summed
+def secant(w: Floats, new: Floats, last_step: Floats) -> float:
+    """How far to go on along the line through the last two images: the step would vanish there."""
+    along = 0.0
+    squares = 0.0
+    for s in range(w.size):
+        turn = new[s] - w[s] - last_step[s]
+        along += turn * (new[s] - w[s])
+        squares += turn * turn
+    return along / squares if squares > 0.0 else 0.0
+
+
+@compiled
+def move(w: Floats, new: Floats, last_step: Floats, last_new: Floats, beyond: float) -> None:
+    """Put w on the line through `last_new` and `new`, and remember this sweep as the last one."""
+    for s in range(w.size):
+        step = new[s] - w[s]
+        w[s] = max(0.0, new[s] - beyond * (new[s] - last_new[s]))
+        last_step[s] = step
+        last_new[s] = new[s]
+
+
+@compiled
+def reweigh(
+    room: Room,
+    boxes: int,
+    tolerance: float,
+    cap: int,
+    w: Floats,
+    new: Floats,
+    last_step: Floats,
+    last_new: Floats,
+) -> None:
+    """Sweep until no weight moves, from uniform weights w; all arrays are as long as the claims."""
+    q1 = q2 = q3 = 0.0
+    trusted = SMALL_STEP
+    previous = np.inf
+    known = False  # whether there is a last sweep to draw a line from
+    ahead = False  # whether w is a secant step
+    for sweep in range(cap):
+        times(room, boxes, w, new)
+        root_distances(w, new)
+        if sweep == 0:
+            last_new[:] = new
+            last_new.sort()
+            q1 = percentile(last_new, 0.50)
+            q2 = percentile(last_new, 0.75)
+            q3 = percentile(last_new, 0.95)
+        hampel(new, q1, q2, q3)
+        normalise(new)
+        step = largest_step(w, new)
+        if step < tolerance or sweep == cap - 1:
+            w[:] = new
+            return
+        if ahead and step >= previous:
+            trusted = PATIENCE * min(trusted, step)
+            known = False
+        ahead = known and step < trusted and step < previous
+        move(w, new, last_step, last_new, secant(w, new, last_step) if ahead else 0.0)
+        if ahead:
+            normalise(w)
+        known = True
+        previous = step
+
+
+@compiled
+def local_weights(
+    offsets: Ints,
+    values: Floats,
+    h0: Floats,
+    fewest: int,
+    tolerance: float,
+    cap: int,
+    first: int,
+    last: int,
+    out: Floats,
+) -> None:
+    """Robust kernel density weights of each object; they sum to one.
+
+    Objects with fewer than `fewest` claims, or all of them equal, get uniform weights.
+    """
+    n_max = longest(offsets, first, last)
+    room = room_for(n_max)
+    new, last_step, last_new = np.empty(n_max), np.empty(n_max), np.empty(n_max)
+    for i in range(first, last):
+        x = values[offsets[i] : offsets[i + 1]]
+        n = x.size
+        w = out[offsets[i] : offsets[i + 1]]
+        w[:] = 1.0 / n
+        if n < fewest or h0[i] == 0.0:
+            continue
+        boxes = prepare(x, h0[i], MANY_SWEEPS, room)
+        reweigh(room, boxes, tolerance, cap, w, new[:n], last_step[:n], last_new[:n])
