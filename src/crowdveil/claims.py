@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError
+from crowdveil.kernels import layout
 
 _ROWS_NAMED = 5
 LARGEST_VALUE = 1e150  # squares of larger values overflow
@@ -83,10 +84,9 @@ class Claims:
         outside = int(np.count_nonzero((self.values < low) | (self.values > high)))
         if not outside:
             return self, 0
-        values = np.clip(self.values, low, high)
-        order = np.lexsort((self.user_codes, values, self._owners()))  # new ties: by users' names again
-        users = _frozen(self.user_codes[order])
-        return Claims(self.objects, self.users, self.offsets, users, _frozen(values[order])), outside
+        users, values = self.user_codes.copy(), self.values.copy()
+        layout.clamp(self.offsets, low, high, users, values)
+        return Claims(self.objects, self.users, self.offsets, _frozen(users), _frozen(values)), outside
 
     def about(self, objects: Iterable[str | int]) -> Claims:
         """The claims about these objects and no others; an object may be left with no claim at all."""
@@ -158,17 +158,12 @@ def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: An
     numbers = _numbers(values, names[2], source)
     object_codes, object_names = _coded(objects, names[0], source)
     user_codes, user_names = _coded(users, names[1], source)
-    _refuse_repeated(object_codes, user_codes, len(user_names), source)
-    table = pl.DataFrame({"object": object_codes, "value": numbers, "user": user_codes})
-    table = table.sort("object", "value", "user")
-    counts = np.bincount(table["object"].to_numpy(), minlength=len(object_names))
-    return Claims(
-        objects=object_names,
-        users=user_names,
-        offsets=_frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
-        user_codes=_frozen(table["user"].to_numpy().astype(np.int32)),
-        values=_frozen(table["value"].to_numpy().astype(np.float64)),
-    )
+    offsets = layout.starts(object_codes, len(object_names))
+    by_object = np.empty(len(values), dtype=np.int32), np.empty(len(values))
+    if not layout.lay_out(object_codes, user_codes, numbers, offsets, len(user_names), *by_object):
+        raise _repeated(object_codes, user_codes, source)
+    layout.sort_values(offsets, *by_object)
+    return Claims(object_names, user_names, _frozen(offsets), *map(_frozen, by_object))
 
 
 def _hashes(names: pl.Series) -> NDArray[np.uint64]:
@@ -195,7 +190,7 @@ def _refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
         raise InputError(f"{source}: column {column!r} {what} in {_rows(mask)}")
 
 
-def _numbers(values: pl.Series, column: str, source: str) -> pl.Series:
+def _numbers(values: pl.Series, column: str, source: str) -> Floats:
     """The values as floats; anything that is not a finite number is refused with its rows."""
     _refuse(values.is_null(), source, column, "is empty")
     if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
@@ -207,45 +202,50 @@ def _numbers(values: pl.Series, column: str, source: str) -> pl.Series:
         numbers = values.cast(pl.Float64)
     else:
         raise InputError(f"{source}: column {column!r} does not hold numbers")
-    _refuse(numbers.is_nan(), source, column, "is NaN")
-    _refuse(numbers.is_infinite(), source, column, "is infinite")
-    _refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
+    array = numbers.to_numpy()
+    if not (array.min() >= -LARGEST_VALUE and array.max() <= LARGEST_VALUE):
+        _refuse(numbers.is_nan(), source, column, "is NaN")
+        _refuse(numbers.is_infinite(), source, column, "is infinite")
+        _refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
     # One zero: -0.0 and 0.0 compare equal but sort and print apart.
-    return pl.Series(numbers.to_numpy() + 0.0)
+    return array + 0.0
 
 
-def _coded(names: pl.Series, column: str, source: str) -> tuple[pl.Series, pl.Series]:
+def _coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
     """Codes into the distinct names, and those names in ascending order."""
     _refuse(names.is_null(), source, column, "has no name")
     if names.dtype.is_integer():
         names = names.cast(pl.Int64, strict=False)
         _refuse(names.is_null(), source, column, "holds a number past 64 bits")
-        found = names.unique()
-        as_written = found
-    elif isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        names = names.cast(pl.String)
-        found = names.unique()
-        as_written = found.str.normalize("NFC")
-        if (as_written.str.strip_chars() == "").any():
-            _refuse(names.str.strip_chars() == "", source, column, "has an empty name")
-    else:
+        distinct = names.unique().sort().alias(column)
+        return _looked_up(names, distinct), distinct
+    if not isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
         raise InputError(f"{source}: names in column {column!r} are neither text nor whole numbers")
+    names = names.cast(pl.String)
+    found = names.unique()
+    as_written = found.str.normalize("NFC")
+    if (as_written.str.strip_chars() == "").any():
+        _refuse(names.str.strip_chars() == "", source, column, "has an empty name")
     distinct = as_written.unique().sort().alias(column)
-    codes = distinct.search_sorted(as_written).cast(pl.UInt32)
-    table = pl.DataFrame({"name": found, "code": codes})
-    coded = names.to_frame("name").join(table, on="name", how="left", maintain_order="left")
-    return coded["code"], distinct
+    code_of_found = distinct.search_sorted(as_written).cast(pl.Int32).to_numpy()
+    return code_of_found[names.cast(pl.Enum(found)).to_physical().to_numpy()], distinct
 
 
-def _refuse_repeated(objects: pl.Series, users: pl.Series, user_count: int, source: str) -> None:
-    pairs = objects.cast(pl.UInt64) * user_count + users.cast(pl.UInt64)
-    if pairs.n_unique() == len(pairs):
-        return
+def _looked_up(numbers: pl.Series, distinct: pl.Series) -> Codes:
+    """The place of each number among the distinct ones."""
+    table = distinct.to_frame("name").with_row_index("code")
+    found = numbers.to_frame("name").join(table, on="name", how="left", maintain_order="left")
+    return found["code"].cast(pl.Int32).to_numpy(writable=True)
+
+
+def _repeated(objects: Codes, users: Codes, source: str) -> InputError:
+    """The error that names the first user with two claims about one object."""
+    pairs = pl.Series(objects.astype(np.int64) << 32 | users)
     again = ~pairs.is_first_distinct()
     later = int(again.arg_true()[0])
     first = int((pairs == pairs[later]).arg_true()[0])
     count = int(again.sum())
-    raise InputError(
+    return InputError(
         f"{source}: one user has several claims about one object, e.g. rows {first + 1} and {later + 1} "
         f"(the header not counted); {count} {'row is' if count == 1 else 'rows are'} too many"
     )

@@ -12,8 +12,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
-from scipy.stats import norm
+from scipy.special import log_ndtr, ndtr
 
 from crowdveil.arrays import Floats, Ints, Singles
 from crowdveil.engines import LocalEngine
@@ -47,7 +46,7 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
     edges = np.concatenate([[0.0], smallest * RATIO ** np.arange(bins)])
     edges[-1] = max(edges[-1], length)
     spreads = np.geomspace(smallest, length / 2, 40)
-    halves = np.diff(2 * norm.cdf(edges[:, None] / (sqrt(2) * spreads)) - 1, axis=0)  # (bins, spreads)
+    halves = np.diff(2 * ndtr(edges[:, None] / (sqrt(2) * spreads)) - 1, axis=0)  # (bins, spreads)
     inside = np.minimum(edges / length, 1.0)
     background = 0.5 * np.diff(1 - (1 - inside) ** 2) + 0.5 * np.diff(np.minimum(2 * inside, 1.0))
     logs = np.log(spreads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.kernels.histograms import CELLS
@@ -46,7 +46,7 @@ def _cumulative(edges: Floats, shape: tuple[tuple[float, float, float], ...], sc
     total = np.zeros(edges.size)
     for weight, offset, width in shape:
         if weight:
-            total += weight * norm.cdf((edges - offset * scale) / (width * scale))
+            total += weight * ndtr((edges - offset * scale) / (width * scale))
     return total
 
 

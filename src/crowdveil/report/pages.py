@@ -15,8 +15,8 @@ from crowdveil.release.density import curve, support, weighted_bandwidth
 from crowdveil.release.measures import silverman, theorem1_bound
 from crowdveil.release.result import Release, Status
 from crowdveil.release.weights import Weights
-from crowdveil.report import plots
 from crowdveil.report.certificate import certificate
+from crowdveil.report.charts import density_chart, histogram_chart
 
 ROWS_SHOWN = 200
 PICTURES = 6
@@ -60,14 +60,10 @@ def public_page(release: Release) -> str:
 
 def _released_picture(values: Floats) -> str:
     spread = silverman(values, 0.0)
-    made, (axes,) = plots.figure(4.2, 2.2)
-    if spread > 0:
-        points = np.linspace(*support(values, spread), 300)
-        plots.draw_density(axes, points, {"released": curve(points, values, None, spread)}, None, [])
-    else:
-        axes.hist(values, bins=10, color=plots.ORANGE)
-    axes.set_xlabel("value")
-    return plots.svg(made)
+    if spread == 0:
+        return histogram_chart(values, "value")
+    points = np.linspace(*support(values, spread), 300)
+    return density_chart(points, {"released": curve(points, values, None, spread)})
 
 
 def steward_page(release: Release, claims: Claims, weights: Weights | None) -> str:
@@ -100,7 +96,7 @@ def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
     order = np.argsort(weights.user, kind="stable")[: ROWS_SHOWN // 4]
     made = claims.claims_per_user()
     return {
-        "picture": plots.svg(plots.histogram(weights.user, "users' global weight")),
+        "picture": histogram_chart(weights.user, "users' global weight"),
         "least": [
             {"user": claims.users[int(s)], "weight": float(weights.user[s]), "claims": int(made[s])}
             for s in order
@@ -148,10 +144,7 @@ def _case(release: Release, claims: Claims, weights: Weights | None, index: int)
             found["bound"] = theorem1_bound(x, combined, h, max(1, released.size))
     if released.size:
         curves["released"] = curve(points, released, None, h_released)
-    made, (axes,) = plots.figure(4.4, 2.7)
-    plots.draw_density(axes, points, curves, x, far)
-    axes.set_xlabel("value")
-    return {**found, "picture": plots.svg(made)}
+    return {**found, "picture": density_chart(points, curves, x, far)}
 
 
 def case_curves(

@@ -1,4 +1,4 @@
-"""Pictures as SVG that follow the page: ink takes the colour of the text, in light and in dark.
+"""The experiments' figures, by matplotlib, as SVG whose ink takes the colour of the text around it.
 
 No name from the data is ever drawn: names stand in the page's own text, where they are escaped.
 """
@@ -17,9 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from crowdveil.arrays import Floats
+from crowdveil.report.charts import BLUE, COLOURS, GREEN, ORANGE, PURPLE, RED, SKY
 
-# Mid-tones (Okabe and Ito) that stand out on white and on black alike.
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#3d8fd1", "#e08a1e", "#1fa67a", "#d9584f", "#b07cc6", "#56b4e9"
 _INK = "#0a0b0c"  # replaced by the page's text colour
 
 _STYLE: Any = {
@@ -80,15 +79,8 @@ def draw_density(
     axes: Axes, points: Floats, curves: Mapping[str, Floats], claims: Floats | None, outliers: Any
 ) -> None:
     """Density curves, with claims below them: circles, and crosses for outliers."""
-    colours = {
-        "true": BLUE,
-        "uniform": GREEN,
-        "global only": PURPLE,
-        "combined": RED,
-        "released": ORANGE,
-    }
     for name, heights in curves.items():
-        axes.plot(points, heights, color=colours[name], label=name, linewidth=1.6)
+        axes.plot(points, heights, color=COLOURS[name], label=name, linewidth=1.6)
     if claims is not None:
         top = max(float(heights.max()) for heights in curves.values())
         level = np.full(claims.size, -0.06 * top)
@@ -97,16 +89,6 @@ def draw_density(
         axes.plot(claims[far], level[far], "x", color=ORANGE, markersize=5)
     axes.set_ylabel("density")
     axes.legend(fontsize=8)
-
-
-@styled()
-def histogram(values: Floats, label: str) -> Figure:
-    """How values are spread."""
-    made, (axes,) = figure(5.2, 2.2)
-    axes.hist(values, bins=min(60, max(10, int(np.sqrt(values.size)))), color=BLUE)
-    axes.set_xlabel(label)
-    axes.set_ylabel("count")
-    return made
 
 
 @styled()
