@@ -31,7 +31,9 @@ def twin(values: Floats, counts: list[int], weights: Floats, scales: Floats) -> 
     with np.errstate(invalid="ignore"):
         truths = shift + np.bincount(owners, weights[users] * (values - shift), len(counts)) / whole
     squares = (values - truths[owners]) ** 2 / scales[owners]
-    return truths, np.bincount(users, np.where(scales[owners] > 0, squares, 0.0), weights.size)
+    losses: Floats = np.zeros(weights.size)
+    np.add.at(losses, users, np.where(scales[owners] > 0, squares, 0.0))
+    return truths, losses
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9])

@@ -1,4 +1,4 @@
-"""One pass over claims by object: each object's truth, and its users' losses while its claims are in cache."""
+"""One pass over claims by object: its truth, and its users' losses while its claims are in cache."""
 
 from __future__ import annotations
 
