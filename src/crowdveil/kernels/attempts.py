@@ -7,6 +7,7 @@ import numpy as np
 from crowdveil.arrays import Ints
 from crowdveil.compiled import compiled
 from crowdveil.kernels.smoothed import draw_weighted, fold
+from crowdveil.kernels.sorting import sort
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import below, laplace_at_least
 
@@ -62,4 +63,4 @@ def attempt(
             if laplace_at_least(state, k - count, rate_num, rate_den):
                 out[i, passed[i]] = fold(y, cells)
                 passed[i] += 1
-        out[i, : passed[i]].sort()
+        sort(out[i, : passed[i]])

@@ -78,9 +78,12 @@ def lay_boxes(x: Floats, h0: float, first: Ints, place: Ints, features: Floats) 
 def _fill_features(features: Floats, begin: int, n: int) -> None:
     """Rows T_0 ... T_23 of one box, from its places at `begin`."""
     rows = features[begin * TERMS : (begin + n) * TERMS]
-    t = features[begin : begin + n].copy()
-    rows[:n] = 1.0
-    rows[n : 2 * n] = t
+    t = np.empty(n)
+    for s in range(n):
+        t[s] = features[begin + s]
+    for s in range(n):
+        rows[s] = 1.0
+        rows[n + s] = t[s]
     for j in range(2, TERMS):
         last = rows[(j - 1) * n : j * n]
         before = rows[(j - 2) * n : (j - 1) * n]
@@ -123,10 +126,10 @@ def _exchange(place: Ints, boxes: int, moments: Floats) -> Floats:
     """
     series = np.zeros((boxes, TERMS))
     turned = np.zeros((boxes, TERMS))
-    mirrored = moments.copy()
+    mirrored = np.empty((boxes, TERMS))
     for b in range(boxes):
-        for j in range(1, TERMS, 2):
-            mirrored[b, j] = -moments[b, j]
+        for j in range(0, TERMS, 2):
+            mirrored[b, j], mirrored[b, j + 1] = moments[b, j], -moments[b, j + 1]
     for b in range(boxes):
         _add(_INTERACTIONS[0], moments[b], series[b])
         a = b - 1

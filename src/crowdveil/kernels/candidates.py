@@ -9,6 +9,7 @@ import numpy as np
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled, inlined
 from crowdveil.kernels.ranges import longest
+from crowdveil.kernels.sorting import first_above, sort
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import discrete_laplace, laplace_at_least, normal, uniform
 
@@ -39,7 +40,7 @@ def plausible_seeds(x: Floats, s: int, y: float, h: float, per_bin: float) -> in
 @compiled
 def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float) -> int:
     """The same by binary search: bins fall along the ascending claims up to y and rise from there on."""
-    turn = int(np.searchsorted(x, y))
+    turn = first_above(x, y)
     # Claims in bins up to a limit lie between two places, left and right of y; those below do not count.
     count = 0
     for limit, sign in ((wanted, 1), (wanted - 1.0, -1)):
@@ -66,7 +67,7 @@ def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float
 def picked(cumulative: Floats, place: float) -> int:
     """The first position whose cumulative weight exceeds `place`."""
     if cumulative.size > SCAN:
-        return np.searchsorted(cumulative, place, side="right")  # type: ignore[return-value]
+        return first_above(cumulative, place)
     count = 0
     for s in range(cumulative.size):
         count += cumulative[s] <= place
@@ -142,7 +143,7 @@ def draw_through_test(
             passed[i] += 1
             if passed[i] == out.shape[1]:
                 break
-        out[i, : passed[i]].sort()
+        sort(out[i, : passed[i]])
 
 
 @compiled
@@ -167,4 +168,4 @@ def add_grid_noise(
         a, b = offsets[i], offsets[i + 1]
         for s in range(a, b):
             out[s] = grid[s] + discrete_laplace(state, num, den)
-        out[a:b].sort()
+        sort(out[a:b])

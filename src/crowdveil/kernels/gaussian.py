@@ -15,9 +15,10 @@ from crowdveil.compiled import compiled, fused
 from crowdveil.kernels.boxes import TERMS, boxes_times, inner, lay_boxes
 from crowdveil.kernels.exponential import exponentials
 
-# With more claims than this, boxes are faster than a matrix that serves one sweep, or many.
-ONE_SWEEP = 40
-MANY_SWEEPS = 96
+# With more claims than this, boxes are faster than a matrix that serves one sweep, or many. (Of NumPy's
+# type: for each plain constant that a loop is given the compiler would make a loop of its own.)
+ONE_SWEEP = np.int64(40)
+MANY_SWEEPS = np.int64(96)
 
 
 class Room(NamedTuple):
@@ -32,9 +33,10 @@ class Room(NamedTuple):
 @compiled
 def room_for(n: int) -> Room:
     """Room for objects of up to n claims."""
+    matrix = int(n if n < MANY_SWEEPS else MANY_SWEEPS) ** 2
     return Room(
-        np.empty(max(min(n, MANY_SWEEPS) ** 2, n * TERMS)),
-        np.empty(min(n, MANY_SWEEPS) ** 2),
+        np.empty(matrix if matrix > n * TERMS else n * TERMS),
+        np.empty(matrix),
         np.empty(n + 1, dtype=np.int64),
         np.empty(n, dtype=np.int64),
     )

@@ -6,8 +6,8 @@ import numpy as np
 
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import compiled
-
-_FEW = 32  # claims that are sorted by insertion
+from crowdveil.kernels.ranges import longest
+from crowdveil.kernels.sorting import ascending, sort
 
 
 @compiled
@@ -56,21 +56,16 @@ def lay_out(
 @compiled
 def sort_values(offsets: Ints, users: Codes, values: Floats) -> None:
     """Order the claims of each object by value, equal ones as they were."""
+    most = longest(offsets, 0, offsets.size - 1)
+    order, spare = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    old_users, old_values = np.empty(most, dtype=np.int32), np.empty(most)
     for i in range(offsets.size - 1):
-        x = values[offsets[i] : offsets[i + 1]]
-        of = users[offsets[i] : offsets[i + 1]]
-        if x.size <= _FEW:
-            for s in range(1, x.size):
-                value, user = x[s], of[s]
-                t = s
-                while t > 0 and x[t - 1] > value:
-                    x[t], of[t] = x[t - 1], of[t - 1]
-                    t -= 1
-                x[t], of[t] = value, user
-        else:
-            order = np.argsort(x, kind="mergesort")
-            x[:] = x[order]
-            of[:] = of[order]
+        a, n = offsets[i], offsets[i + 1] - offsets[i]
+        ascending(values[a : a + n], order[:n], spare[:n])
+        for s in range(n):
+            old_users[s], old_values[s] = users[a + s], values[a + s]
+        for s in range(n):
+            users[a + s], values[a + s] = old_users[order[s]], old_values[order[s]]
 
 
 @compiled
@@ -86,5 +81,5 @@ def clamp(offsets: Ints, low: float, high: float, users: Codes, values: Floats) 
         while beyond > inside and values[beyond - 1] >= high:
             values[beyond - 1] = high
             beyond -= 1
-        users[begin:inside].sort()
-        users[beyond:end].sort()
+        sort(users[begin:inside])
+        sort(users[beyond:end])

@@ -16,6 +16,7 @@ from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled, summed
 from crowdveil.kernels.gaussian import MANY_SWEEPS, Room, prepare, room_for, squared_distances, times
 from crowdveil.kernels.ranges import longest, normalise
+from crowdveil.kernels.sorting import ascending
 
 # Distances that are equal on paper differ in their last bits; Hampel's weight jumps, so they must not.
 TIE = 2.0**-36
@@ -24,12 +25,12 @@ PATIENCE = 0.3  # and, after one that failed, at so much of the step that it led
 
 
 @compiled
-def percentile(ascending: Floats, share: float) -> float:
-    """The linearly interpolated percentile of ascending numbers."""
-    place = share * (ascending.size - 1)
-    low = math.floor(place)
-    high = min(low + 1, ascending.size - 1)
-    return ascending[low] + (place - low) * (ascending[high] - ascending[low])
+def percentile(y: Floats, order: Ints, share: float) -> float:
+    """The linearly interpolated percentile of numbers whose order is known."""
+    place = share * (y.size - 1)
+    low = int(place)
+    lower, upper = y[order[low]], y[order[low + 1 if low + 1 < y.size else low]]
+    return lower + (place - low) * (upper - lower)
 
 
 @compiled
@@ -54,7 +55,8 @@ def largest_step(old: Floats, new: Floats) -> float:
     """How far a claim's weight moves at most, as a share of 1/n."""
     step = 0.0
     for s in range(old.size):
-        step = max(step, abs(new[s] - old[s]))
+        moved = abs(new[s] - old[s])
+        step = moved if moved > step else step
     return step * old.size
 
 
@@ -75,7 +77,8 @@ def move(w: Floats, new: Floats, last_step: Floats, last_new: Floats, beyond: fl
     """Put w on the line through `last_new` and `new`, and remember this sweep as the last one."""
     for s in range(w.size):
         step = new[s] - w[s]
-        w[s] = max(0.0, new[s] - beyond * (new[s] - last_new[s]))
+        ahead = new[s] - beyond * (new[s] - last_new[s])
+        w[s] = ahead if ahead > 0.0 else 0.0
         last_step[s] = step
         last_new[s] = new[s]
 
@@ -90,6 +93,8 @@ def reweigh(
     new: Floats,
     last_step: Floats,
     last_new: Floats,
+    order: Ints,
+    spare: Ints,
 ) -> None:
     """Sweep until no weight moves, from uniform weights w; all arrays are as long as the claims."""
     q1 = q2 = q3 = 0.0
@@ -101,19 +106,19 @@ def reweigh(
         times(room, boxes, w, new)
         root_distances(w, new)
         if sweep == 0:
-            last_new[:] = new
-            last_new.sort()
-            q1 = percentile(last_new, 0.50)
-            q2 = percentile(last_new, 0.75)
-            q3 = percentile(last_new, 0.95)
+            ascending(new, order, spare)
+            q1 = percentile(new, order, 0.50)
+            q2 = percentile(new, order, 0.75)
+            q3 = percentile(new, order, 0.95)
         hampel(new, q1, q2, q3)
         normalise(new)
         step = largest_step(w, new)
         if step < tolerance or sweep == cap - 1:
-            w[:] = new
+            for s in range(w.size):
+                w[s] = new[s]
             return
         if ahead and step >= previous:
-            trusted = PATIENCE * min(trusted, step)
+            trusted = PATIENCE * (step if step < trusted else trusted)
             known = False
         ahead = known and step < trusted and step < previous
         move(w, new, last_step, last_new, secant(w, new, last_step) if ahead else 0.0)
@@ -142,6 +147,7 @@ def local_weights(
     n_max = longest(offsets, first, last)
     room = room_for(n_max)
     new, last_step, last_new = np.empty(n_max), np.empty(n_max), np.empty(n_max)
+    order, spare = np.empty(n_max, dtype=np.int64), np.empty(n_max, dtype=np.int64)
     for i in range(first, last):
         x = values[offsets[i] : offsets[i + 1]]
         n = x.size
@@ -150,4 +156,4 @@ def local_weights(
         if n < fewest or h0[i] == 0.0:
             continue
         boxes = prepare(x, h0[i], MANY_SWEEPS, room)
-        reweigh(room, boxes, tolerance, cap, w, new[:n], last_step[:n], last_new[:n])
+        reweigh(room, boxes, tolerance, cap, w, new[:n], last_step[:n], last_new[:n], order[:n], spare[:n])

@@ -6,6 +6,7 @@ import numpy as np
 
 from crowdveil.arrays import Ints
 from crowdveil.compiled import compiled, inlined
+from crowdveil.kernels.sorting import sort
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import below
 
@@ -54,4 +55,4 @@ def draw_smoothed(
             else:
                 seed = places[a + below(state, b - a)]
                 out[i, j] = fold(seed + draw_weighted(state, kernel) - reach, cells)
-        out[i].sort()
+        sort(out[i])

@@ -28,24 +28,29 @@ _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4").astype(np.uint32)
 
 
 @inlined
-def _rotate(word: np.uint32, left: int) -> np.uint32:
-    return np.uint32((word << np.uint32(left)) | (word >> np.uint32(32 - left)))
+def _quarter(a: Words, b: Words, c: Words, d: Words) -> None:
+    """One quarter round, of the same four words of all blocks."""
+    for i in range(_BLOCKS):
+        p, q, r, s = a[i], b[i], c[i], d[i]
+        p = np.uint32(p + q)
+        s = np.uint32(s ^ p)
+        s = np.uint32(s << np.uint32(16) | s >> np.uint32(16))
+        r = np.uint32(r + s)
+        q = np.uint32(q ^ r)
+        q = np.uint32(q << np.uint32(12) | q >> np.uint32(20))
+        p = np.uint32(p + q)
+        s = np.uint32(s ^ p)
+        s = np.uint32(s << np.uint32(8) | s >> np.uint32(24))
+        r = np.uint32(r + s)
+        q = np.uint32(q ^ r)
+        q = np.uint32(q << np.uint32(7) | q >> np.uint32(25))
+        a[i], b[i], c[i], d[i] = p, q, r, s
 
 
 @inlined
-def _quarter(x: Words, a: int, b: int, c: int, d: int) -> None:
-    """One quarter round of all blocks; a, b, c, d are where the four words begin."""
-    for i in range(_BLOCKS):
-        p, q, r, s = x[a + i], x[b + i], x[c + i], x[d + i]
-        p = np.uint32(p + q)
-        s = _rotate(np.uint32(s ^ p), 16)
-        r = np.uint32(r + s)
-        q = _rotate(np.uint32(q ^ r), 12)
-        p = np.uint32(p + q)
-        s = _rotate(np.uint32(s ^ p), 8)
-        r = np.uint32(r + s)
-        q = _rotate(np.uint32(q ^ r), 7)
-        x[a + i], x[b + i], x[c + i], x[d + i] = p, q, r, s
+def _word(out: Words, w: int) -> Words:
+    """Word w of all blocks."""
+    return out[_BLOCKS * w : _BLOCKS * w + _BLOCKS]
 
 
 @compiled
@@ -67,14 +72,10 @@ def refill(state: Words) -> None:
     out[:] = 0
     _add_input(state, out)
     for _ in range(10):
-        _quarter(out, 0, 64, 128, 192)
-        _quarter(out, 16, 80, 144, 208)
-        _quarter(out, 32, 96, 160, 224)
-        _quarter(out, 48, 112, 176, 240)
-        _quarter(out, 0, 80, 160, 240)
-        _quarter(out, 16, 96, 176, 192)
-        _quarter(out, 32, 112, 128, 208)
-        _quarter(out, 48, 64, 144, 224)
+        for lean in range(2):  # columns, then diagonals
+            for k in range(4):
+                b, c, d = 4 + (k + lean) % 4, 8 + (k + 2 * lean) % 4, 12 + (k + 3 * lean) % 4
+                _quarter(_word(out, k), _word(out, b), _word(out, c), _word(out, d))
     _add_input(state, out)
     state[12] += np.uint32(_BLOCKS)
     if state[12] < _BLOCKS:
