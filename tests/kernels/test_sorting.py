@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def test_the_order_is_numpys_stable_one(n: int, kinds: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.int32])
-def test_sorted_numbers_ascend(n: int, dtype: type) -> None:
+def test_sorted_numbers_ascend(n: int, dtype: Any) -> None:
     x = np.random.default_rng(n).integers(-50, 50, n).astype(dtype)
     for numbers in (x.copy(), np.sort(x), np.sort(x)[::-1].copy()):
         expected = np.sort(numbers)

@@ -12,6 +12,8 @@ import numpy as np
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
 from crowdveil.kernels.histograms import CELLS
+from crowdveil.kernels.ranges import total
+from crowdveil.kernels.sorting import sort
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import uniform
 
@@ -67,20 +69,23 @@ def correct_curve(
         right = min(left + 1, bins - 1)
         more = beyond[left] + (beyond[right] - beyond[left]) * min(max(place - left, 0.0), 1.0)
         corrected[x] = max(0.0, (1.0 - background) * curve[x] + more)
-    total = corrected.sum()
-    if total > 0.0:  # else noise took everything away: the fit stays
+    whole = total(corrected)
+    if whole > 0.0:  # else noise took everything away: the fit stays
         for x in range(curve.size):
-            curve[x] = corrected[x] / total
+            curve[x] = corrected[x] / whole
 
 
 @compiled
 def shift_to_mass(values: Floats, mass: float) -> float:
     """The level above which the values add up to `mass`."""
-    ascending = np.sort(values)
-    total = level = 0.0
+    ascending = np.empty(values.size)
+    for k in range(values.size):
+        ascending[k] = values[k]
+    sort(ascending)
+    above = level = 0.0
     for k in range(ascending.size):
-        total += ascending[ascending.size - 1 - k]
-        level = (total - mass) / (k + 1)
+        above += ascending[ascending.size - 1 - k]
+        level = (above - mass) / (k + 1)
         if k == ascending.size - 1 or level >= ascending[ascending.size - 2 - k]:
             break
     return level

@@ -27,13 +27,29 @@ def cell_of(value: float, low: float, width: float, cells: int) -> int:
 
 
 @compiled
-def noisy_counts(
+def count_claims(
+    state: Words, x: Floats, low: float, width: float, cells: int, shifts: NDArray[np.int8], i: int, row: Ints
+) -> int:
+    """Put counts of claims in bins into `row`; say how many bins there are.
+
+    Bins hold three cells each and start `shifts[i]` cells before the range: a coin of the object's own
+    stream, thrown before anything is looked at.
+    """
+    shift = below(state, np.int64(CELLS))
+    shifts[i] = shift
+    row[:] = 0
+    for s in range(x.size):
+        row[(cell_of(x[s], low, width, cells) + shift) // CELLS] += 1
+    return (cells - 1 + shift) // CELLS + 1
+
+
+@compiled
+def laplace_counts(
     offsets: Ints,
     values: Floats,
     low: float,
     width: float,
     cells: int,
-    gaussian: bool,
     num: int,
     den: int,
     key: Words,
@@ -43,27 +59,38 @@ def noisy_counts(
     shifts: NDArray[np.int8],
     out: Ints,
 ) -> None:
-    """Row i of `out`: the counts of object i's claims in bins, each with discrete noise.
-
-    It is Laplace noise of scale num/den, or Gaussian noise of variance num/den.
-
-    Bins hold three cells each and start `shifts[i]` cells before the range: a coin of the object's own
-    stream, thrown before anything is looked at.
-    """
+    """Row i of `out`: the counts of object i's claims in bins, each with Laplace noise of scale num/den."""
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     for i in range(first, last):
         start(state, key, nonces[i])
-        shift = below(state, CELLS)
-        shifts[i] = shift
-        row = out[i]
-        row[:] = 0
-        for s in range(offsets[i], offsets[i + 1]):
-            row[(cell_of(values[s], low, width, cells) + shift) // CELLS] += 1
-        for b in range((cells - 1 + shift) // CELLS + 1):
-            if gaussian:
-                row[b] += discrete_gaussian(state, num, den)
-            else:
-                row[b] += discrete_laplace(state, num, den)
+        bins = count_claims(state, values[offsets[i] : offsets[i + 1]], low, width, cells, shifts, i, out[i])
+        for b in range(bins):
+            out[i, b] += discrete_laplace(state, num, den)
+
+
+@compiled
+def gaussian_counts(
+    offsets: Ints,
+    values: Floats,
+    low: float,
+    width: float,
+    cells: int,
+    num: int,
+    den: int,
+    key: Words,
+    nonces: Words,
+    first: int,
+    last: int,
+    shifts: NDArray[np.int8],
+    out: Ints,
+) -> None:
+    """The same with Gaussian noise of variance num/den."""
+    state = np.zeros(STATE_WORDS, dtype=np.uint32)
+    for i in range(first, last):
+        start(state, key, nonces[i])
+        bins = count_claims(state, values[offsets[i] : offsets[i + 1]], low, width, cells, shifts, i, out[i])
+        for b in range(bins):
+            out[i, b] += discrete_gaussian(state, num, den)
 
 
 @compiled

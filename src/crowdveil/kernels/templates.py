@@ -20,6 +20,7 @@ from crowdveil.arrays import Floats, Ints, Singles
 from crowdveil.compiled import compiled, inlined
 from crowdveil.kernels.curves import correct_curve, draw_strata
 from crowdveil.kernels.histograms import CELLS
+from crowdveil.kernels.ranges import total
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 
 Steps = NDArray[np.uint8]
@@ -88,14 +89,20 @@ def gaussian_likelihood_table(n: int, variance: float) -> Singles:
     table = np.empty((n + 1, STEPS), dtype=np.float32)
     sd = math.sqrt(variance)
     width = int(8.0 * sd) + 1
-    mass = np.exp(-0.5 * np.arange(-width, width + 1) ** 2 / variance)
-    mass /= mass.sum()
-    up_to = np.cumsum(mass)
+    mass, up_to = np.empty(2 * width + 1), np.empty(2 * width + 1)
+    for y in range(mass.size):
+        mass[y] = math.exp(-0.5 * (y - width) ** 2 / variance)
+    whole = total(mass)
+    so_far = 0.0
+    for y in range(mass.size):
+        mass[y] /= whole
+        so_far += mass[y]
+        up_to[y] = so_far
     for k in range(STEPS):
         p = ((k + 0.5) / STEPS) ** 2
         middle, reach = n * p, 8.0 * math.sqrt(n * p * (1.0 - p)) + 20.0
         first, last = max(0, int(middle - reach)), min(n, int(middle + reach))
-        total = np.zeros(n + 1)
+        chance = np.zeros(n + 1)
         for c in range(first, last + 1):
             binomial = math.exp(
                 math.lgamma(n + 1.0)
@@ -105,13 +112,13 @@ def gaussian_likelihood_table(n: int, variance: float) -> Singles:
                 + (n - c) * math.log1p(-p)
             )
             if c <= width:
-                total[0] += binomial * up_to[width - c]
+                chance[0] += binomial * up_to[width - c]
             if n - c <= width:
-                total[n] += binomial * up_to[width - (n - c)]  # the noise is symmetric
+                chance[n] += binomial * up_to[width - (n - c)]  # the noise is symmetric
             for y in range(max(1, c - width), min(n - 1, c + width) + 1):
-                total[y] += binomial * mass[y - c + width]
+                chance[y] += binomial * mass[y - c + width]
         for y in range(n + 1):
-            table[y, k] = math.log(total[y] + 1e-300)
+            table[y, k] = math.log(chance[y] + 1e-300)
     return table
 
 
@@ -144,7 +151,9 @@ def log_likelihoods(
     for b in range(bins):
         # Tables of very many claims are shrunk: a count is brought to their scale.
         y = counts[b] if top == n else np.int64(counts[b] * (top / n))
-        rows[b] = table[min(max(y, 0), top)]
+        y = min(max(y, 0), top)
+        for step in range(STEPS):
+            rows[b, step] = table[y, step]
         inside = min(cells, CELLS * (b + 1) - shift) - max(0, CELLS * b - shift)
         for s in range(shares.size):
             sums[b + 1, s] = sums[b, s] + rows[b, step_of(shares[s] * inside / cells)]
@@ -167,16 +176,16 @@ def log_likelihoods(
             for s in range(shares.size):
                 if not wanted[c, s]:
                     continue
-                total = sums[bins, s] - (sums[b1 + 1, s] - sums[b0, s])
+                found = sums[bins, s] - (sums[b1 + 1, s] - sums[b0, s])
                 if whole:
                     for d in range(2 * r + 1):
-                        total += rows[b0 + d, steps[s, at + d]]
+                        found += rows[b0 + d, steps[s, at + d]]
                 else:
                     for b in range(b0, b1 + 1):
                         inside = min(cells, CELLS * (b + 1) - shift) - max(0, CELLS * b - shift)
                         p = (1.0 - shares[s]) * edge[b] + shares[s] * inside / cells
-                        total += rows[b, step_of(p)]
-                out[j, c, s] = total
+                        found += rows[b, step_of(p)]
+                out[j, c, s] = found
 
 
 @compiled
@@ -193,7 +202,11 @@ def fill_likelihoods(
     everywhere = np.ones(evidence.cells, dtype=np.bool_)
     for place in range(first, last):
         log_likelihoods(evidence, chosen[place], wanted, everywhere, rows, out[place])
-        highest = out[place].max()
+        highest = np.float32(-np.inf)
+        for j in range(evidence.cells):
+            for c in range(evidence.reach.size):
+                for s in range(evidence.shares.size):
+                    highest = max(highest, out[place, j, c, s])
         for j in range(evidence.cells):
             for c in range(evidence.reach.size):
                 for s in range(evidence.shares.size):
@@ -257,15 +270,17 @@ def release_posteriors(
 def keep_likely(fit: Singles, usual: NDArray[np.bool_], log_place: Floats, places: NDArray[np.bool_]) -> None:
     """Keep the locations that some usual template makes likely enough to matter."""
     cells, templates, shares = fit.shape
-    best = np.full(cells, -np.inf)
+    best = np.empty(cells)
+    highest = -np.inf
     for j in range(cells):
+        best[j] = -np.inf
         for c in range(templates):
             for s in range(shares):
                 if usual[c, s]:
                     best[j] = max(best[j], fit[j, c, s] + log_place[j])
-    least = best.max() - HOPELESS
+        highest = max(highest, best[j])
     for j in range(cells):
-        places[j] = best[j] > least
+        places[j] = best[j] > highest - HOPELESS
 
 
 @compiled
@@ -296,7 +311,7 @@ def posterior_curve(
                 if wanted[c, s]:
                     highest = max(highest, fit[j, c, s] + log_prior[c, s] + log_place[j])
     curve[:] = 0.0
-    total = background = 0.0
+    weights = background = 0.0
     for j in range(cells):
         if not places[j]:
             continue
@@ -308,10 +323,12 @@ def posterior_curve(
                     if score > -NEGLIGIBLE:
                         weight += math.exp(score)
                         background += math.exp(score) * shares[s]
-            total += weight
+            weights += weight
             if weight > 0.0:
                 left = j * per_cell + per_cell // 2 - curve_reach[c]
                 for d in range(max(0, -left), min(2 * curve_reach[c], curve.size - left)):
                     curve[left + d] += weight * curves[curve_begin[c] + d]
-    curve /= curve.sum()
-    return background / total
+    whole = total(curve)
+    for x in range(curve.size):
+        curve[x] /= whole
+    return background / weights

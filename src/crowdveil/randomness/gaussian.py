@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from crowdveil.arrays import Ints
 from crowdveil.compiled import compiled
 from crowdveil.errors import ParameterError
@@ -24,6 +26,7 @@ from crowdveil.randomness.samplers import INTEGER_LIMIT, below, bernoulli_exp, d
 
 LEAST = 1000  # a variance is at least one in so many
 FARTHEST = 2**13  # scales of the proposal
+_ONE = np.int64(1)  # for a plain constant the compiler would make further samplers
 
 
 def check_variance(num: int, den: int) -> None:
@@ -53,7 +56,7 @@ def bernoulli_exp_square(state: Words, a: int, p: int, r: int) -> bool:
     q, s = a // r, a % r
     u, v = a // p, a % p
     return (
-        (q == 0 or (bernoulli_exp(state, q * u, 1) and bernoulli_exp(state, q * v, p)))
+        (q == 0 or (bernoulli_exp(state, q * u, _ONE) and bernoulli_exp(state, q * v, p)))
         and (u == 0 or bernoulli_exp(state, u * s, r))
         and bernoulli_exp_product(state, s, r, v, p)
     )
@@ -64,7 +67,7 @@ def discrete_gaussian(state: Words, num: int, den: int) -> int:
     """Exact: an integer y with probability proportional to exp(-y^2 / (2 num/den))."""
     t = int(math.sqrt(num // den)) + 1  # the root of a whole number below 2^52 rounds down rightly
     while True:
-        y = discrete_laplace(state, t, 1)
+        y = discrete_laplace(state, t, _ONE)
         if abs(y) < FARTHEST * t and bernoulli_exp_square(
             state, abs(abs(y) * den * t - num), 2 * num, den * t * t
         ):

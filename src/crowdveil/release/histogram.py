@@ -112,16 +112,16 @@ def noisy_histograms(
     counts = np.zeros((len(claims.objects), bins + 1), dtype=np.int64)
     shifts = np.zeros(len(claims.objects), dtype=np.int8)
     key, nonces = rng.streams(claims.objects, purpose="histograms")
+    count = histograms.gaussian_counts if noise.gaussian else histograms.laplace_counts
     engine.run(
         "noisy histograms",
         claims,
-        lambda first, last: histograms.noisy_counts(
+        lambda first, last: count(
             claims.offsets,
             claims.values,
             limits.low,
             limits.length / cells,
             cells,
-            noise.gaussian,
             noise.parameter.numerator,
             noise.parameter.denominator,
             key,
