@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 # Real datasets for the experiments, if they lie beside the checkout; tests that need them are skipped otherwise.
 export CROWDVEIL_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: help demo test check setup clean
+.PHONY: help demo test check bench setup clean
 
 help:
 	@echo "make demo   set up .venv and make a release from simulated claims"
 	@echo "make test   set up .venv, check style, types, layers and docs, run every test"
 	@echo "make check  style, types, layers and docs only"
+	@echo "make bench  measure against peers, which are installed into the cache folder; takes a while"
 	@echo "make clean  remove .venv and everything that was built"
 
 $(VENV)/demo.stamp: pyproject.toml
@@ -39,6 +40,9 @@ check: setup
 
 test: check
 	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)/demo.stamp
+	@$(BIN)/crowdveil bench
 
 clean:
 	rm -rf $(VENV) build dist crowdveil-demo crowdveil-demo-private .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

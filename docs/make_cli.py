@@ -14,6 +14,7 @@ COMMANDS = [
     "explain",
     "ledger",
     "audit",
+    "bench",
     "plan release",
     "simulate claims",
     "reproduce",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import exp, expm1, log
+from math import cos, exp, expm1, log, pi
 from typing import Any
 
 import numpy as np
@@ -279,6 +279,11 @@ def test_laplace_noise_reaches_a_threshold_as_often_as_it_should(threshold: int,
 def test_a_laplace_rate_wrong_by_5_percent_is_caught(threshold: int) -> None:
     drawn = stream(f"reach 5 % {threshold}").laplace_at_least(DRAWS, threshold, num=21, den=20)
     assert not binomial_accepts(int(drawn.sum()), DRAWS, reaching_chance(threshold, 1.0))
+
+
+def test_the_cosine_of_a_turn_is_within_1e_15() -> None:
+    for u in [0.0, 0.25, 0.5, 0.75, 1.0, *np.random.default_rng(1).random(2000)]:
+        assert samplers.cosine_of_turn(u) == pytest.approx(cos(2 * pi * u), abs=1e-15)
 
 
 def test_uniforms_are_uniform_multiples_of_two_to_the_minus_53() -> None:

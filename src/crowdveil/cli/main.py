@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from crowdveil.cli import audit, evaluate, explain, ledger, plan, release, reproduce, simulate
+from crowdveil.cli import audit, bench, evaluate, explain, ledger, plan, release, reproduce, simulate
 from crowdveil.errors import CrowdveilError
 from crowdveil.version import __version__
 
@@ -50,6 +50,7 @@ app.command("explain")(explain.explain)
 app.command("ledger")(ledger.ledger)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
+app.command("bench")(bench.bench)
 app.add_typer(plan.app, name="plan")
 app.add_typer(simulate.app, name="simulate")
 

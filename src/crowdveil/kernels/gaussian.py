@@ -86,15 +86,20 @@ def fill_matrix(x: Floats, h0: float, matrix: Floats, scratch: Floats) -> None:
 
 @fused
 def matrix_times(matrix: Floats, w: Floats, out: Floats) -> None:
-    """K w from a matrix that is at hand: row after row, so that all sums run side by side."""
+    """K w from a matrix that is at hand: four rows at a time, so that all sums run side by side."""
     n = w.size
+    whole = n // 4 * 4
     for s in range(n):
         out[s] = 0.0
-    for t in range(n):
-        weight = w[t]
+    for t in range(0, whole, 4):
+        a, b, c, d = w[t], w[t + 1], w[t + 2], w[t + 3]
+        rows = matrix[t * n : (t + 4) * n]
+        for s in range(n):
+            out[s] += (a * rows[s] + b * rows[n + s]) + (c * rows[2 * n + s] + d * rows[3 * n + s])
+    for t in range(whole, n):
         row = matrix[t * n : t * n + n]
         for s in range(n):
-            out[s] += weight * row[s]
+            out[s] += w[t] * row[s]
 
 
 @compiled

@@ -36,9 +36,10 @@ def percentile(y: Floats, order: Ints, share: float) -> float:
 @compiled
 def hampel(y: Floats, q1: float, q2: float, q3: float) -> None:
     """Replace distances by psi(y) / y for Hampel's loss: what a claim at distance y counts for."""
+    slope = 1.0 / (q3 - q2) if q3 > q2 else 0.0
     for s in range(y.size):
         near = 1.0 if y[s] <= q1 else q1 / y[s]
-        far = (q3 - y[s]) / (q3 - q2) if y[s] < q3 else 0.0
+        far = (q3 - y[s]) * slope if y[s] < q3 else 0.0
         y[s] = near if y[s] <= q2 else near * far
 
 

@@ -121,6 +121,7 @@ def draw(
     statuses[passed < per_object] = Status.shortfall
     statuses[weights.bandwidth == 0] = Status.constant
     statuses[claims.counts() < max(test.k, 2)] = Status.too_few
-    kept = np.arange(per_object) < passed[:, None]
     offsets = np.concatenate([[0], np.cumsum(passed)]).astype(np.int64)
-    return offsets, out[kept], statuses
+    full = bool((passed == per_object).all())
+    values = out.ravel() if full else out[np.arange(per_object) < passed[:, None]]
+    return offsets, values, statuses

@@ -145,8 +145,10 @@ def _global(
     claims: Claims, h0: Floats, loss: str, normaliser: str, engine: LocalEngine
 ) -> tuple[Floats, int, bool]:
     """g_s = -log(L_s / sum L), iterated with the densities that g gives."""
-    usable = np.repeat(h0 > 0, claims.counts())
-    made = np.bincount(claims.user_codes[usable], minlength=len(claims.users))
+    made = claims.claims_per_user()
+    if not (h0 > 0).all():
+        useless = np.repeat(h0 == 0, claims.counts())
+        made -= np.bincount(claims.user_codes[useless], minlength=len(claims.users))
     judged = made > 0
     g = np.ones(len(claims.users))
     if not judged.any():

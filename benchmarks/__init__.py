@@ -1,0 +1,1 @@
+"""Ours against peers, and against stated bars: `crowdveil bench`. See harness.py for how it is measured."""

@@ -1,0 +1,1 @@
+"""What we run, for the clock of stopwatch.py."""

@@ -1,0 +1,47 @@
+"""Every benchmark by its name, and what a run of one leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks import growth, machine, noise, release, startup
+from benchmarks.harness import Benchmark, Settings, measure
+from crowdveil.errors import ParameterError
+from crowdveil.files import whole_file
+from crowdveil.report.certificate import to_json
+from crowdveil.report.plots import save
+
+BENCHMARKS = {one.name: one for one in (module.BENCHMARK for module in (release, growth, noise, startup))}
+
+
+def named(name: str | None) -> list[Benchmark]:
+    """The benchmark of that name; None: all of them."""
+    if name is None:
+        return list(BENCHMARKS.values())
+    if name not in BENCHMARKS:
+        raise ParameterError(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+    return [BENCHMARKS[name]]
+
+
+def run(benchmark: Benchmark, settings: Settings, out: Path | None) -> dict[str, Any]:
+    """Measure, write NAME.json and NAME.svg into `out` (None: nowhere), and give what the JSON holds."""
+    found = measure(benchmark, settings)
+    bars = list(benchmark.bars(found))
+    results = {
+        "benchmark": benchmark.name,
+        "title": benchmark.title,
+        "quick": settings.quick,
+        "machine": machine.describe(),
+        "peers": "each in an environment of its own, linear algebra in one thread (more are slower)",
+        "works": found.to_dict(),
+        "bars": [bar.to_dict() for bar in bars],
+        "failures": found.failures,
+        "missed": [bar.what for bar in bars if bar.met is False],
+    }
+    if out is not None:
+        with whole_file(out / f"{benchmark.name}.json", force=True) as draft:
+            draft.write_text(to_json(results), encoding="utf-8")
+        with whole_file(out / f"{benchmark.name}.svg", force=True) as draft:
+            save(benchmark.picture(found), draft)
+    return results
