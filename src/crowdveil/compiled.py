@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 
 from crowdveil.version import __version__
 
@@ -36,9 +37,22 @@ def _user_cache() -> Path:
     return Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
 
 
-def is_cached() -> bool:
-    """Whether some loops were compiled on this machine before."""
-    return cache_folder().is_dir() and any(cache_folder().rglob("*.nbc"))
+def when_compiling(tell: Callable[[], None]) -> None:
+    """Have `tell` called once, when a loop must be compiled that the cache does not hold."""
+
+    class Once(event.Listener):
+        told = False
+
+        def on_start(self, event: event.Event) -> None:
+            del event
+            if not self.told:
+                self.told = True
+                tell()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    event.register("numba:compile", Once())  # type: ignore[no-untyped-call]
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:

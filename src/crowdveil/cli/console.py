@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from crowdveil.engines import LocalEngine
@@ -20,11 +21,8 @@ def working(threads: int | None) -> Iterator[LocalEngine]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from crowdveil.compiled import is_cached
-
+    announce_compiling()
     console = Console(stderr=True)
-    if not is_cached():
-        console.print("Compiling the loops for this machine, once: about 20 seconds.")
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         task = bars.add_task("starting", total=1.0)
@@ -33,6 +31,15 @@ def working(threads: int | None) -> Iterator[LocalEngine]:
             bars.update(task, description=stage, completed=share)
 
         yield LocalEngine(threads, progress=show)
+
+
+@cache
+def announce_compiling() -> None:
+    """Say on a terminal when loops must be compiled, before anything waits for them."""
+    if sys.stderr.isatty():
+        from crowdveil.compiled import when_compiling
+
+        when_compiling(lambda: warn("compiling loops for this machine, once: up to half a minute"))
 
 
 def randomness(seed: int | None) -> Randomness:

@@ -27,12 +27,13 @@ def evaluate(
 
     Example: crowdveil evaluate out --truths truths.csv
     """
-    from crowdveil.cli.console import say, say_json, say_table, warn
+    from crowdveil.cli.console import announce_compiling, say, say_json, say_table, warn
     from crowdveil.files import read_claims, read_released, read_truths
     from crowdveil.release import evaluation
 
     if truths is None and claims is None:
         raise ParameterError("give --truths PATH, --claims PATH, or both to compare with")
+    announce_compiling()
     found = evaluation.evaluate(
         read_released(released),
         truths=None if truths is None else read_truths(truths),

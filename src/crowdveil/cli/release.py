@@ -185,10 +185,12 @@ def release(
     parameters = _parameters(
         method, {name: v for name, v in given.items() if v is not None}, range, resolution
     )
+    from crowdveil.cli.console import announce_compiling
     from crowdveil.files import read_claims
     from crowdveil.report.bundle import check_bundle
 
     check_bundle(out, claims, force=force)
+    announce_compiling()
     table = read_claims(claims, object=object, user=user, value=value)
     if not insist:
         _refuse_useless(table, parameters)
@@ -389,7 +391,7 @@ def demo(
     """
     from importlib.resources import as_file, files
 
-    from crowdveil.cli.console import say
+    from crowdveil.cli.console import announce_compiling, say
     from crowdveil.files import read_claims
     from crowdveil.release.certified import Certified
     from crowdveil.release.result import Range
@@ -397,6 +399,7 @@ def demo(
 
     with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample:
         check_bundle(out, str(sample), force=force)
+        announce_compiling()
         claims = read_claims(str(sample), object="drug", user="patient", value="severity")
     if not as_json:
         say("crowdveil release side_effects.csv --object drug --user patient --value severity \\")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from math import isfinite
@@ -101,6 +101,19 @@ class Release:
         """Columns `object` and `value`, what is published."""
         codes = np.repeat(np.arange(len(self.objects)), np.diff(self.offsets))
         return pl.DataFrame({"object": self.objects.gather(codes), "value": self.values})
+
+    def parts(self, rows: int) -> Iterator[pl.DataFrame]:
+        """The same in frames of whole objects, of about that many rows each; at least one frame."""
+        first = 0
+        while True:
+            aim = int(np.searchsorted(self.offsets, self.offsets[first] + rows, side="right")) - 1
+            last = min(len(self.objects), max(first + 1, aim))
+            codes = np.repeat(np.arange(first, last), np.diff(self.offsets[first : last + 1]))
+            values = self.values[self.offsets[first] : self.offsets[last]]
+            yield pl.DataFrame({"object": self.objects.gather(codes), "value": values})
+            first = last
+            if first == len(self.objects):
+                return
 
     def status_counts(self) -> dict[str, int]:
         """How many objects have each status."""

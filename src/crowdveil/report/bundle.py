@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from pyarrow.parquet import ParquetWriter
 
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
@@ -17,6 +18,7 @@ from crowdveil.report.pages import public_page, steward_page
 
 PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", "certificate.json", "public.html"})
 PRIVATE_FILES = frozenset({"steward.html", "statuses.csv", "weights.csv"})
+ROWS_AT_ONCE = 1_000_000
 
 
 def private_path(out: Path) -> Path:
@@ -45,9 +47,7 @@ def write_bundle(
     the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
     """
     with whole_folders(_folders(out), force=force) as (private, public):
-        table = release.to_frame()
-        table.write_parquet(public / "claims.parquet")
-        table.write_csv(public / "claims.csv")
+        _write_claims(release, public)
         (public / "certificate.json").write_text(to_json(certificate(release)), encoding="utf-8")
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
         (private / "steward.html").write_text(steward_page(release, claims, weights), encoding="utf-8")
@@ -56,6 +56,19 @@ def write_bundle(
             _user_weights(claims, weights).write_csv(private / "weights.csv")
         for path in private.iterdir():
             path.chmod(0o600)
+
+
+def _write_claims(release: Release, folder: Path) -> None:
+    """claims.parquet and claims.csv, part after part: the whole table never is in memory."""
+    parquet: ParquetWriter | None = None
+    with (folder / "claims.csv").open("wb") as csv:
+        for part in release.parts(ROWS_AT_ONCE):
+            part.write_csv(csv, include_header=parquet is None)
+            table = part.to_arrow()
+            parquet = parquet or ParquetWriter(folder / "claims.parquet", table.schema, compression="zstd")
+            parquet.write_table(table)
+    if parquet is not None:
+        parquet.close()
 
 
 def _statuses(release: Release, claims: Claims) -> pl.DataFrame:

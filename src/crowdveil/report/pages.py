@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crowdveil.arrays import Floats
@@ -34,28 +33,31 @@ def _environment() -> Environment:
 
 def public_page(release: Release) -> str:
     """What readers see: the promise, and a summary of the released claims."""
-    summary = (
-        release.to_frame()
-        .group_by("object", maintain_order=True)
-        .agg(
-            pl.len().alias("claims"),
-            pl.col("value").median().alias("median"),
-            pl.col("value").quantile(0.1, "linear").alias("low"),
-            pl.col("value").quantile(0.9, "linear").alias("high"),
-        )
-    )
-    filled = np.flatnonzero(np.diff(release.offsets) >= 2)[:PICTURES]
+    counts = np.diff(release.offsets)
+    filled = np.flatnonzero(counts >= 2)[:PICTURES]
     return (
         _environment()
         .get_template("public.html")
         .render(
             certificate=certificate(release),
-            rows=summary.head(ROWS_SHOWN).to_dicts(),
-            objects=summary.height,
+            rows=[_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]],
+            objects=int(np.count_nonzero(counts)),
             released=len(release),
             pictures=[(release.objects[int(i)], _released_picture(release.of(int(i)))) for i in filled],
         )
     )
+
+
+def _summary(release: Release, index: int) -> dict[str, Any]:
+    values = release.of(index)
+    low, median, high = np.quantile(values, [0.1, 0.5, 0.9]).tolist()
+    return {
+        "object": release.objects[index],
+        "claims": values.size,
+        "median": median,
+        "low": low,
+        "high": high,
+    }
 
 
 def _released_picture(values: Floats) -> str:
