@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -66,6 +67,26 @@ def test_figures_in_the_documentation_are_the_ones_that_were_measured() -> None:
     real = pl.read_json(ROOT / "docs" / "figures" / "priscrowd-real.json")["rows"].explode().struct.unnest()
     for row in real.iter_rows(named=True):
         assert f"{row['centre_error']:.4g}"[:5] in page.replace(",", ""), row
+
+
+@pytest.mark.parametrize("benchmark", ["release", "growth", "noise", "startup"])
+def test_figures_of_speed_are_the_ones_that_were_measured(benchmark: str) -> None:
+    """docs/performance.md holds what benchmarks/results holds, and every bar was met."""
+    text = (ROOT / "docs" / "performance.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / f"{benchmark}.json").read_text())
+    assert not results["failures"]
+    assert not results["missed"]
+    required = [bar for bar in results["bars"] if bar["met"] is not None]
+    assert required
+    if benchmark != "noise":  # its table is in millions of draws
+        assert [bar["what"] for bar in required if f"{bar['measured']:.3g}" not in text] == []
+    for work in results["works"]:
+        if work["name"].startswith("one fit and sample"):
+            alone = [one for one in work["contestants"] if "release" not in one["name"]]
+            assert [one["name"] for one in alone if f"{one['seconds']['median']:.3g}" not in text] == []
+        elif benchmark == "noise":
+            each = [1 / one["cpu_seconds"]["median"] for one in work["contestants"]]  # a million draws
+            assert [rate for rate in each if f"{rate:.3g}" not in text] == []
 
 
 def test_figures_of_certified_releases_are_the_ones_that_were_measured() -> None:
