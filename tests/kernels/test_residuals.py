@@ -20,7 +20,7 @@ def passed(
     users = (np.arange(values.size) * 7 % weights.size).astype(np.int32)
     truths, totals = np.full(len(counts), -1.0), np.zeros(weights.size, dtype=np.int64)
     for first, last in ranges:
-        add_squared_residuals(offsets, users, values, weights, scales, UNIT, first, last, truths, totals)
+        add_squared_residuals(offsets, users, values, weights, 0.0, scales, UNIT, first, last, truths, totals)
     return truths, totals / UNIT
 
 

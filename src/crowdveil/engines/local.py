@@ -21,6 +21,7 @@ Progress = Callable[[str, float], None]
 """Called with the name of a stage and the share of it that is done."""
 
 CLAIMS_PER_BLOCK = 20_000
+LIGHT_BLOCKS = 8  # for each thread
 OPERATIONS_IN_A_MOMENT = 1e6
 
 
@@ -54,14 +55,21 @@ class LocalEngine:
     ) -> None:
         """Call `work(first, last)` for blocks that cover all objects.
 
-        `operations` says how much work it is in all, if not one for each pair of an object's claims.
+        `operations` says how much work it is in all, if not one for each pair of an object's claims. Where it
+        is little for each claim, blocks are larger.
         """
         if operations is None:
             operations = float(np.square(claims.counts(), dtype=np.float64).sum())
         if operations < OPERATIONS_IN_A_MOMENT:
             self._here(stage, len(claims.objects), work)
-        else:
-            self._on_threads(stage, list(claims.blocks(CLAIMS_PER_BLOCK)), work)
+            return
+        light = operations <= len(claims)
+        size = (
+            max(CLAIMS_PER_BLOCK, len(claims) // (LIGHT_BLOCKS * self._threads))
+            if light
+            else CLAIMS_PER_BLOCK
+        )
+        self._on_threads(stage, list(claims.blocks(size)), work)
 
     def spread(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
         """Call `work(first, last)` for ranges that cover `count` things of equal cost."""
@@ -90,7 +98,13 @@ class LocalEngine:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def sum(
-        self, stage: str, claims: Claims, size: int, add: Callable[[int, int, NDArray[np.int64]], None]
+        self,
+        stage: str,
+        claims: Claims,
+        size: int,
+        add: Callable[[int, int, NDArray[np.int64]], None],
+        *,
+        operations: float | None = None,
     ) -> NDArray[np.int64]:
         """The sum over blocks of what `add(first, last, totals)` adds to whole numbers."""
         spare: SimpleQueue[NDArray[np.int64]] = SimpleQueue()
@@ -105,6 +119,6 @@ class LocalEngine:
             add(first, last, totals)
             spare.put(totals)
 
-        self.run(stage, claims, work)
+        self.run(stage, claims, work, operations=operations)
         whole: NDArray[np.int64] = np.sum(made, axis=0, dtype=np.int64)
         return whole

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crowdveil.arrays import Codes, Floats, Ints
@@ -14,6 +16,7 @@ def add_squared_residuals(
     user_codes: Codes,
     values: Floats,
     weights: Floats,
+    prior: float,
     scales: Floats,
     unit: float,
     first: int,
@@ -23,13 +26,13 @@ def add_squared_residuals(
 ) -> None:
     """Put each object's weighted mean into `truths` and add (x - truth)^2 / scale to each user's total.
 
-    Totals are whole multiples of 1/unit, so that the order of adding cannot matter. Where no weight is left
-    the claims weigh the same; an object without a scale has a truth and tells nothing about users, and one
-    without a claim has no truth (NaN).
+    `prior` is the weight of one more claim at the object's median. Totals are whole multiples of 1/unit, so
+    that the order of adding cannot matter. Where no weight is left the claims weigh the same; an object
+    without a scale has a truth and tells nothing about users, and one without a claim has no truth (NaN).
     """
     for i in range(first, last):
         a, b = offsets[i], offsets[i + 1]
-        truths[i] = weighted_mean(values[a:b], user_codes[a:b], weights) if b > a else np.nan
+        truths[i] = weighted_mean(values[a:b], user_codes[a:b], weights, prior) if b > a else np.nan
         if scales[i] > 0.0:
             in_units = unit / scales[i]
             for s in range(a, b):
@@ -38,13 +41,48 @@ def add_squared_residuals(
 
 
 @compiled
-def weighted_mean(x: Floats, users: Codes, weights: Floats) -> float:
+def weighted_mean(x: Floats, users: Codes, weights: Floats, prior: float) -> float:
     """The mean of ascending claims by their users' weights, taken around the median: digits are kept."""
-    centre = x[x.size // 2]
-    weighted = whole = plain = 0.0
-    for s in range(x.size):
+    n = x.size
+    centre = x[n // 2] + 0.5 * (x[(n - 1) // 2] - x[n // 2])
+    weighted = plain = 0.0
+    whole = prior
+    for s in range(n):
         weight = weights[users[s]]
         whole += weight
         weighted += weight * (x[s] - centre)
         plain += x[s] - centre
-    return centre + (weighted / whole if whole > 0.0 else plain / x.size)
+    return centre + (weighted / whole if whole > 0.0 else plain / n)
+
+
+@compiled
+def standard_errors(
+    offsets: Ints,
+    user_codes: Codes,
+    values: Floats,
+    weights: Floats,
+    truths: Floats,
+    first: int,
+    last: int,
+    errors: Floats,
+    freedom: Floats,
+) -> None:
+    """The standard error of each weighted mean by its residuals r: sum (p r / (1 - p))^2, p shares of weight.
+
+    A claim that counts for much pulls the mean towards itself; r / (1 - p) is its distance from the mean of
+    the others. 1 / sum p^2 - 1 are the degrees of freedom, at least one. One claim, or one with all the
+    weight, has an infinite error.
+    """
+    for i in range(first, last):
+        a, b = offsets[i], offsets[i + 1]
+        whole = squares = spread = 0.0
+        for s in range(a, b):
+            whole += weights[user_codes[s]]
+        for s in range(a, b):
+            share = weights[user_codes[s]] / whole if whole > 0.0 else 1.0 / (b - a)
+            apart = share * (values[s] - truths[i]) / (1.0 - share) if share < 1.0 else 0.0
+            squares += share * share
+            spread += apart * apart
+        known = b - a > 1 and squares < 1.0 - 1e-9
+        errors[i] = math.sqrt(spread) if known else np.inf
+        freedom[i] = max(1.0, 1.0 / squares - 1.0) if known else 0.0

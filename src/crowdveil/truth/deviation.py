@@ -1,0 +1,22 @@
+"""Inverse deviation: a user weighs one over the root of their mean squared residual."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.truth import sweeps
+from crowdveil.truth.catd import floored
+from crowdveil.truth.result import Truths
+
+
+def discover(claims: Claims, *, start: Truths | None = None, engine: LocalEngine | None = None) -> Truths:
+    """Truths by inverse deviation."""
+
+    def weigh(losses: Floats, made: Ints) -> Floats:
+        weights: Floats = 1.0 / np.sqrt(floored(losses, made) / made)
+        return weights
+
+    return sweeps.discover(claims, weigh, method="deviation", start=start, engine=engine)

@@ -1,0 +1,59 @@
+"""What truth discovery finds: an estimate and its uncertainty for each object, a weight for each user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from crowdveil.arrays import Floats
+from crowdveil.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class Truths:
+    """Estimates of the objects of some claims, in the same order.
+
+    An error is a standard error with `freedom` degrees of freedom: that of a weighted mean, from how far the
+    object's own claims lie from it. It knows nothing of the method's model, so that it holds for noisy
+    claims as well. One claim tells nothing about its error (infinite).
+    """
+
+    objects: pl.Series
+    users: pl.Series
+    estimates: Floats  # (N,)
+    errors: Floats  # (N,)
+    freedom: Floats  # (N,)
+    weights: Floats  # (M,) how much a user's claims count; only ratios matter
+    method: str
+    sweeps: int
+    converged: bool
+
+    def intervals(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Lower and upper ends of intervals that cover the truth with about that probability."""
+        from scipy.special import stdtrit
+
+        if not 0 < level < 1:
+            raise ParameterError(f"a level lies between 0 and 1, not {level:g}")
+        known = np.isfinite(self.errors)
+        half = np.full(self.errors.size, np.inf)
+        half[known] = self.errors[known] * stdtrit(self.freedom[known], 0.5 + level / 2)
+        return self.estimates - half, self.estimates + half
+
+    def to_frame(self, level: float = 0.9) -> pl.DataFrame:
+        """Columns object, value, error, low and high."""
+        low, high = self.intervals(level)
+        return pl.DataFrame(
+            {
+                "object": self.objects,
+                "value": self.estimates,
+                "error": self.errors,
+                "low": low,
+                "high": high,
+            }
+        )
+
+    def user_frame(self) -> pl.DataFrame:
+        """Columns user and weight."""
+        return pl.DataFrame({"user": self.users, "weight": self.weights})
