@@ -11,6 +11,7 @@ COMMANDS = [
     "demo",
     "release",
     "evaluate",
+    "discover",
     "explain",
     "ledger",
     "audit",

@@ -27,6 +27,8 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["explain"],
         ["ledger"],
         ["audit"],
+        ["bench"],
+        ["discover"],
         ["plan", "release"],
         ["reproduce"],
         ["simulate"],

@@ -13,7 +13,18 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from crowdveil.cli import audit, bench, evaluate, explain, ledger, plan, release, reproduce, simulate
+from crowdveil.cli import (
+    audit,
+    bench,
+    discover,
+    evaluate,
+    explain,
+    ledger,
+    plan,
+    release,
+    reproduce,
+    simulate,
+)
 from crowdveil.errors import CrowdveilError
 from crowdveil.version import __version__
 
@@ -46,6 +57,7 @@ def _root(
 app.command("demo")(release.demo)
 app.command("release")(release.release)
 app.command("evaluate")(evaluate.evaluate)
+app.command("discover")(discover.discover)
 app.command("explain")(explain.explain)
 app.command("ledger")(ledger.ledger)
 app.command("audit")(audit.audit)
