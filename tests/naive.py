@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Quantiles = tuple[float, float, float]
 
+TIE = 2.0**-33  # distances closer than this are equal on paper, and no rounding error picks the outliers
+
 
 def spread(x: Floats) -> float:
     if x.size < 2 or np.all(x == x[0]):
@@ -105,17 +107,17 @@ def hampel_weight(y: float, quantiles: Quantiles) -> float:
     q1, q2, q3 = quantiles
     if y <= q1:
         return 1.0
-    if y <= q2:
+    if y <= q2 + TIE:
         return q1 / y
-    if y < q3:
+    if y < q3 and q3 - q2 > TIE:
         return q1 * (q3 - y) / ((q3 - q2) * y)
     return 0.0
 
 
 def distances(x: Floats, h0: float, w: Floats) -> Floats:
-    """|phi(x_s) - f|, rounded: what is equal on paper is equal, and no rounding error picks the outliers."""
+    """|phi(x_s) - f|."""
     y: Floats = np.sqrt(squared_distances(x, h0, w))
-    return y.round(11)
+    return y
 
 
 def hampel_quantiles(x: Floats, h0: float) -> Quantiles:

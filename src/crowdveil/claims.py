@@ -23,6 +23,7 @@ from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 
 _ROWS_NAMED = 5
+MOST_ROWS = 2**31 - 1
 LARGEST_VALUE = 1e150  # squares of larger values overflow
 
 
@@ -155,6 +156,8 @@ def _series(column: Any, name: str, source: str) -> pl.Series:
 def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
     if len(values) == 0:
         raise InputError(f"{source}: there are no claims (no data rows)")
+    if len(values) >= MOST_ROWS:
+        raise InputError(f"{source}: more than {MOST_ROWS:,} claims at once")
     numbers = _numbers(values, names[2], source)
     object_codes, object_names = _coded(objects, names[0], source)
     user_codes, user_names = _coded(users, names[1], source)
@@ -239,7 +242,7 @@ def _looked_up(numbers: pl.Series, distinct: pl.Series) -> Codes:
 
 
 def _repeated(objects: Codes, users: Codes, source: str) -> InputError:
-    """The error that names the first user with two claims about one object."""
+    """The error that names the rows of the first user with two claims about one object."""
     pairs = pl.Series(objects.astype(np.int64) << 32 | users)
     again = ~pairs.is_first_distinct()
     later = int(again.arg_true()[0])

@@ -25,9 +25,9 @@ def cache_folder() -> Path:
     """The folder that holds the machine code of this version of the loops."""
     here = Path(__file__).parent
     digest = hashlib.blake2b(f"{__version__} {numba.__version__}".encode(), digest_size=8)
-    for folder in ("kernels", "randomness"):
-        for source in sorted((here / folder).glob("*.py")):
-            digest.update(source.read_bytes())
+    sources = [path for folder in ("kernels", "randomness") for path in sorted((here / folder).glob("*.py"))]
+    for source in (Path(__file__), *sources):
+        digest.update(source.read_bytes())
     home = os.environ.get("NUMBA_CACHE_DIR") or _user_cache() / "crowdveil" / "compiled"
     return Path(home) / digest.hexdigest()
 
@@ -43,13 +43,12 @@ def when_compiling(tell: Callable[[], None]) -> None:
     class Once(event.Listener):
         told = False
 
-        def on_start(self, event: event.Event) -> None:
-            del event
+        def on_start(self, _: event.Event) -> None:
             if not self.told:
                 self.told = True
                 tell()
 
-        def on_end(self, event: event.Event) -> None:
+        def on_end(self, _: event.Event) -> None:
             pass
 
     event.register("numba:compile", Once())  # type: ignore[no-untyped-call]

@@ -328,11 +328,13 @@ def test_local_weights_of_mirrored_claims_are_mirrored(x: Floats) -> None:
     np.testing.assert_allclose(mirrored, one_local(x, h0, 1e-9, 2000), rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("times", [2, 3, 5])
+@pytest.mark.parametrize("times", [2, 3, 5, 24, 25, 30, 50, 130])
 def test_no_side_of_symmetric_claims_is_taken_for_outliers(times: int) -> None:
-    x = np.repeat([0.0, 1.0, 2.0, 3.0], times)
-    w = one_local(x, bandwidth(x, 1.06, 0.0))
-    np.testing.assert_allclose(w, w[::-1], rtol=0, atol=1e-9)
+    rng = np.random.default_rng(times)
+    for a, b in [(1.0, 2.0), *rng.uniform(0.1, 5.0, (60, 2))]:
+        x = np.repeat(np.sort([0.0, a, b, a + b]), times)
+        w = one_local(x, bandwidth(x, 1.06, 0.0))
+        np.testing.assert_allclose(w, w[::-1], rtol=0, atol=1e-7)
 
 
 def test_equal_claims_weigh_the_same_in_boxes() -> None:

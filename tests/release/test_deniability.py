@@ -66,7 +66,7 @@ grid = st.integers(-40, 40).map(lambda whole: whole / 8)
     x=st.lists(grid, min_size=1, max_size=30),
     y=st.one_of(grid, st.floats(-8, 8)),
     h=st.sampled_from([0.125, 0.5, 0.7, 3.0]),
-    gamma=st.sampled_from([1.01, 2.0, 4.0, math.e, 100.0]),
+    gamma=st.sampled_from([1.0 + 2.0**-52, 1.01, 2.0, 4.0, math.e, 100.0]),
 )
 def test_plausible_seeds_equal_their_twin(x: list[float], y: float, h: float, gamma: float) -> None:
     ascending = np.sort(np.array(x))

@@ -73,7 +73,21 @@ def test_bars_of_a_histogram_are_as_high_as_their_counts() -> None:
     assert max(heights[1:-1]) == 0
 
 
-@pytest.mark.parametrize("values", [[3.0], [2.0, 2.0, 2.0], [1e9, 1e9 + 1], [1e-12, 2e-12], [-1e300, 1e300]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3.0],
+        [2.0, 2.0, 2.0],
+        [0.0, 0.0],
+        [1e9, 1e9 + 1],
+        [1e-12, 2e-12],
+        [-1e300, 1e300],
+        [1e16, 1e16 + 2],
+        [1e16, 1e16],
+        [-146359.3, -146359.3 + 7e-12],
+        [1e150, 1e150],
+    ],
+)
 def test_values_of_any_size_give_a_well_formed_picture(values: list[float]) -> None:
     picture = histogram_chart(np.array(values), "value")
     assert "nan" not in picture

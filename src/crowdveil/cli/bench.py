@@ -29,7 +29,7 @@ def bench(
         typer.Option(
             "-o",
             "--out",
-            help="Folder for NAME.json and NAME.svg [benchmarks/results; quick: none].",
+            help="Folder for NAME.json and NAME.svg [./bench-results; quick: none].",
             metavar="FOLDER",
         ),
     ] = None,
@@ -53,7 +53,7 @@ def bench(
     registry, harness = import_module("benchmarks.registry"), import_module("benchmarks.harness")
     chosen = registry.named(name)
     settings = harness.Settings(repeats, quick, not without_peers, say=warn)
-    folder = out or (None if quick else root / "benchmarks" / "results")
+    folder = out or (None if quick else Path("bench-results"))
     done = []
     for one in chosen:
         results = registry.run(one, settings, folder)

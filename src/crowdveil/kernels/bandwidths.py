@@ -7,6 +7,8 @@ import math
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
 
+SMALLEST = 1e-150  # squares of smaller numbers vanish
+
 
 @compiled
 def spread(x: Floats) -> float:
@@ -46,8 +48,8 @@ def weighted_spread(x: Floats, c: Floats) -> float:
 
 @compiled
 def usable(h: float, x: Floats) -> float:
-    """The bandwidth h, or 0 if numbers as large as the claims cannot be told apart at h / 1000."""
-    return h if h > 2.0**-40 * max(abs(x[0]), abs(x[x.size - 1])) else 0.0
+    """The bandwidth h, or 0 if its square vanishes or claims so large cannot be told apart at h / 1000."""
+    return h if h > SMALLEST and h > 2.0**-40 * max(abs(x[0]), abs(x[x.size - 1])) else 0.0
 
 
 @compiled

@@ -41,13 +41,14 @@ def plausible_seeds(x: Floats, s: int, y: float, h: float, per_bin: float) -> in
 def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float) -> int:
     """The same by binary search: bins fall along the ascending claims up to y and rise from there on."""
     turn = first_above(x, y)
-    # Claims in bins up to a limit lie between two places, left and right of y; those below do not count.
+    # Claims in bins up to the wanted one lie between two places, left and right of y; less those below it.
     count = 0
-    for limit, sign in ((wanted, 1), (wanted - 1.0, -1)):
+    for below, sign in ((False, 1), (True, -1)):
         low, high = 0, turn
         while low < high:
             middle = (low + high) // 2
-            if bin_of(x[middle], y, h, per_bin) > limit:
+            found = bin_of(x[middle], y, h, per_bin)
+            if found > wanted or (below and found == wanted):
                 low = middle + 1
             else:
                 high = middle
@@ -55,7 +56,8 @@ def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float
         low, high = turn, x.size
         while low < high:
             middle = (low + high) // 2
-            if bin_of(x[middle], y, h, per_bin) > limit:
+            found = bin_of(x[middle], y, h, per_bin)
+            if found > wanted or (below and found == wanted):
                 high = middle
             else:
                 low = middle + 1

@@ -18,8 +18,9 @@ from crowdveil.kernels.gaussian import MANY_SWEEPS, Room, prepare, room_for, squ
 from crowdveil.kernels.ranges import longest, normalise
 from crowdveil.kernels.sorting import ascending
 
-# Distances that are equal on paper differ in their last bits; Hampel's weight jumps, so they must not.
-TIE = 2.0**-36
+# Distances that are equal on paper differ in their last digits, and sums in boxes are exact to 1e-12: closer
+# than this counts as equal where Hampel's weight would jump.
+TIE = 2.0**-33
 SMALL_STEP = 0.1  # secant steps begin when no claim's weight moves by more than this share of 1/n
 PATIENCE = 0.3  # and, after one that failed, at so much of the step that it led to
 
@@ -36,19 +37,19 @@ def percentile(y: Floats, order: Ints, share: float) -> float:
 @compiled
 def hampel(y: Floats, q1: float, q2: float, q3: float) -> None:
     """Replace distances by psi(y) / y for Hampel's loss: what a claim at distance y counts for."""
-    slope = 1.0 / (q3 - q2) if q3 > q2 else 0.0
+    slope = 1.0 / (q3 - q2) if q3 - q2 > TIE else 0.0
     for s in range(y.size):
         near = 1.0 if y[s] <= q1 else q1 / y[s]
         far = (q3 - y[s]) * slope if y[s] < q3 else 0.0
-        y[s] = near if y[s] <= q2 else near * far
+        y[s] = near if y[s] <= q2 + TIE else near * far
 
 
 @compiled
 def root_distances(w: Floats, kw: Floats) -> None:
-    """Turn K w into the distances y = |phi(x_s) - f|, rounded, in place."""
+    """Turn K w into the distances y = |phi(x_s) - f|, in place."""
     squared_distances(w, kw)
     for s in range(w.size):
-        kw[s] = np.floor(math.sqrt(kw[s]) / TIE + 0.5) * TIE
+        kw[s] = math.sqrt(kw[s])
 
 
 @compiled

@@ -4,8 +4,8 @@
 noise. `seeded(n)` derives its key from a number, so that a run can be repeated, and is therefore **not
 private**: whoever knows the seed can undo every draw. Results carry that mark wherever they go.
 
-A stream belongs to a purpose and a name (an object's), never to a position: draws do not depend on
-threads, on the order of rows or on which other objects there are.
+A stream belongs to a purpose and a name (an object's): draws do not depend on threads and, under a seed, not
+on the order of rows or on which other objects there are.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -60,15 +61,16 @@ def write_bundle(
 
 def _write_claims(release: Release, folder: Path) -> None:
     """claims.parquet and claims.csv, part after part: the whole table never is in memory."""
-    parquet: ParquetWriter | None = None
-    with (folder / "claims.csv").open("wb") as csv:
-        for part in release.parts(ROWS_AT_ONCE):
-            part.write_csv(csv, include_header=parquet is None)
-            table = part.to_arrow()
-            parquet = parquet or ParquetWriter(folder / "claims.parquet", table.schema, compression="zstd")
-            parquet.write_table(table)
-    if parquet is not None:
-        parquet.close()
+    parts = release.parts(ROWS_AT_ONCE)
+    first = next(parts)
+    schema = first.to_arrow().schema
+    with (
+        (folder / "claims.csv").open("wb") as csv,
+        ParquetWriter(folder / "claims.parquet", schema, compression="zstd") as parquet,
+    ):
+        for number, part in enumerate(chain([first], parts)):
+            part.write_csv(csv, include_header=number == 0)
+            parquet.write_table(part.to_arrow())
 
 
 def _statuses(release: Release, claims: Claims) -> pl.DataFrame:

@@ -25,9 +25,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 8, 40
 
 def ticks(low: float, high: float, most: int = 6) -> Floats:
     """Round numbers between low and high, no more than `most` of them."""
-    if not high > low:
-        return np.array([low])
     rough = (high - low) / (most - 1)
+    if not rough > 1e-15 * max(abs(low), abs(high)):
+        return np.array([low])
     power = 10.0 ** floor(log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= rough * (1 - 1e-9))
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
@@ -123,9 +123,10 @@ class Chart:
 def _digits(chosen: Floats) -> int:
     """Significant digits that tell ticks apart."""
     largest = float(np.abs(chosen).max())
-    if chosen.size < 2 or largest == 0:
+    step = float(chosen[1] - chosen[0]) if chosen.size > 1 else 0.0
+    if step <= 0 or largest == 0:
         return 3
-    return max(1, floor(log10(largest)) - floor(log10(float(chosen[1] - chosen[0])) + 1e-9) + 1)
+    return min(17, max(1, floor(log10(largest)) - floor(log10(step) + 1e-9) + 1))
 
 
 def density_chart(
@@ -150,7 +151,12 @@ def density_chart(
 
 def histogram_chart(values: Floats, label: str) -> str:
     """How values are spread."""
-    heights, edges = np.histogram(values, bins=min(60, max(10, int(np.sqrt(values.size)))))
+    low, high = float(values.min()), float(values.max())
+    bins = min(60, max(10, int(np.sqrt(values.size))))
+    blur = max(1e-12 * max(abs(low), abs(high)), 1e-300)  # bins must be told apart, whatever the numbers
+    if high - low < bins * blur:
+        low, high = low - bins * blur, high + bins * blur
+    heights, edges = np.histogram(values, bins=bins, range=(low, high))
     chart = Chart((float(edges[0]), 0.0), (float(edges[-1]), 1.05 * float(heights.max())))
     chart.bars(edges, heights.astype(np.float64), BLUE)
     return chart.svg(label, "count")
