@@ -356,3 +356,24 @@ def test_clamping_pulls_values_in_and_counts_them() -> None:
     assert inside.values.tolist() == [0.0, 0.5, 100.0, 4.75, 100.0]
     assert moved == 3
     assert claims.clamped(-1e9, 1e9) == (claims, 0)
+
+
+def test_joined_claims_are_the_claims_of_both() -> None:
+    first = Claims.from_columns(["a", "a", "b"], ["u", "v", "u"], [1.0, 2.0, 3.0])
+    more = Claims.from_columns(["b", "c", "a"], ["w", "u", "w"], [0.0, 5.0, 1.5])
+    whole = Claims.from_columns(
+        ["a", "a", "b", "b", "c", "a"], ["u", "v", "u", "w", "u", "w"], [1.0, 2.0, 3.0, 0.0, 5.0, 1.5]
+    )
+    for made in (first.joined(more), more.joined(first)):
+        assert made.objects.to_list() == whole.objects.to_list()
+        assert made.users.to_list() == whole.users.to_list()
+        assert made.values.tolist() == whole.values.tolist()
+        assert made.user_codes.tolist() == whole.user_codes.tolist()
+
+
+def test_a_claim_cannot_be_joined_twice() -> None:
+    first = Claims.from_columns(["a", "a"], ["u", "v"], [1.0, 2.0])
+    with pytest.raises(InputError, match="several claims"):
+        first.joined(Claims.from_columns(["a"], ["u"], [3.0]))
+    with pytest.raises(InputError, match="text in one"):
+        first.joined(Claims.from_columns([1], ["w"], [3.0]))

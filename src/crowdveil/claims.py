@@ -89,6 +89,18 @@ class Claims:
         layout.clamp(self.offsets, low, high, users, values)
         return Claims(self.objects, self.users, self.offsets, _frozen(users), _frozen(values)), outside
 
+    def joined(self, more: Claims) -> Claims:
+        """These claims and more of them: about the same objects and others, by the same users and others."""
+        if self.objects.dtype != more.objects.dtype or self.users.dtype != more.users.dtype:
+            raise InputError(
+                "names of objects or users are text in one set of claims and numbers in the other"
+            )
+        both = (self, more)
+        objects = pl.concat([claims.objects.gather(claims._owners()).alias("object") for claims in both])
+        users = pl.concat([claims.users.gather(claims.user_codes).alias("user") for claims in both])
+        values = pl.Series("value", np.concatenate([claims.values for claims in both]))
+        return _build(objects, users, values, names=("object", "user", "value"), source="joined claims")
+
     def about(self, objects: Iterable[str | int]) -> Claims:
         """The claims about these objects and no others; an object may be left with no claim at all."""
         texts = pl.Series("object", sorted({str(name) for name in objects}), dtype=pl.String)

@@ -124,9 +124,11 @@ def test_a_warm_start_ends_where_a_cold_one_does(method: str) -> None:
     if method in ("mean", "median"):
         return
     whole, _ = simulated(30, 60, 9)
-    part = whole.about([str(i) for i in range(55)])
-    first: Truths = METHODS[method](part)
-    cold, warm = METHODS[method](whole), METHODS[method](whole, start=first)
+    known = whole.about([str(i) for i in range(55)])
+    new = whole.about([str(i) for i in range(55, 60)])
+    first: Truths = METHODS[method](known)
+    cold, warm = METHODS[method](whole), METHODS[method](known.joined(new), start=first)
+    assert warm.objects.to_list() == cold.objects.to_list()
     np.testing.assert_allclose(warm.estimates, cold.estimates, rtol=0, atol=1e-4)
     assert warm.sweeps <= cold.sweeps
 
