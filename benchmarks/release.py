@@ -25,6 +25,7 @@ EXP_PER_OBJECT = 200
 EXACT = densities_and_draws(1e-9)
 MORE = "does more: the whole release, weights to convergence, privacy test, secure randomness, all threads"
 
+AT_ONCE = "NumPy, a thousand objects at once"
 OURS_SAME, OURS_WHOLE = "crowdveil", "crowdveil, the whole release"
 SMALL, LARGE = 20, 200  # claims per object
 FIT = "one fit and sample, {} claims an object"
@@ -51,12 +52,15 @@ def _fit_and_sample(objects: int, per_object: int) -> Work:
     """Weights and bandwidths are given; our whole release, which finds them itself, runs beside it."""
 
     def peer(
-        name: str, script: str, requirements: tuple[str, ...], share: int, remark: str = ""
+        name: str,
+        script: str,
+        requirements: tuple[str, ...],
+        share: int,
+        remark: str = "",
+        function: str = "fit_and_sample",
     ) -> Contestant:
         path = HERE / "peers" / script
-        return Contestant(
-            name, path, "fit_and_sample", {}, requirements, EXACT, share, repeats=3, remark=remark
-        )
+        return Contestant(name, path, function, {}, requirements, EXACT, share, repeats=3, remark=remark)
 
     return Work(
         FIT.format(per_object),
@@ -71,6 +75,14 @@ def _fit_and_sample(objects: int, per_object: int) -> Work:
                 "crowdveil release (command), certified", ["--epsilon", "1", "--range", f"{LOW:g}:{HIGH:g}"]
             ),
             peer("NumPy loop", "numpy_loop.py", NUMPY, 1),
+            peer(
+                AT_ONCE,
+                "numpy_loop.py",
+                NUMPY,
+                1,
+                "only where all objects have the same number of claims",
+                "fit_and_sample_at_once",
+            ),
             peer("scipy gaussian_kde", "scipy_kde.py", SCIPY, 5),
             peer("scikit-learn KernelDensity", "sklearn_kde.py", SCIKIT_LEARN, 10),
             peer("KDEpy NaiveKDE", "kdepy_kde.py", KDEPY, 10, "draws by NumPy: it has no sampler"),
@@ -185,6 +197,15 @@ def bars(found: Found) -> list[Bar]:
         *_limit_bars(found),
         *(against(small, peer, fast=OURS_WHOLE) for peer in (scipy, sklearn, loop)),
         against(small, scipy, fast=command),
+        against(small, AT_ONCE),
+        *(
+            Bar(
+                f"{small}: CPU of {peer} against ours",
+                found.ratio(small, peer, OURS_SAME, "cpu_seconds"),
+                unit="x",
+            )
+            for peer in (scipy, sklearn, loop, AT_ONCE)
+        ),
         against(small, kdepy),
         *(against(large, peer) for peer in (scipy, sklearn, loop, kdepy)),
         *(against(WHOLE, peer) for peer in (scipy, loop)),

@@ -7,15 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import laplace
 
-from crowdveil.audit import exponential
 from crowdveil.audit.case import Audit, Outputs, at_least
 from crowdveil.audit.registry import AUDITS, audit_named
 from crowdveil.audit.run import BATCH, run_audit, run_audits
 from crowdveil.errors import ParameterError
-from crowdveil.randomness import Randomness, seeded
+from crowdveil.randomness import Randomness
 
 OURS = [audit for audit in AUDITS.values() if audit.whose == "ours"]
 PAPERS = [audit for audit in AUDITS.values() if audit.whose == "paper"]
@@ -62,7 +59,7 @@ DELTAS = [
 @pytest.mark.parametrize(("name", "tested", "expected"), DELTAS)
 def test_audits_reach_the_delta_that_can_be_reached(name: str, tested: int, expected: float) -> None:
     found = run_audit(AUDITS[name], draws=2 * tested, alpha=0.05, seed=1)
-    assert found.bounds.delta == pytest.approx(expected, abs=3 / math.sqrt(tested) * 0.5)
+    assert found.bounds.delta == pytest.approx(expected, abs=4 / math.sqrt(tested) * 0.5)
     assert found.refuted
 
 
@@ -92,25 +89,6 @@ def test_claims_are_those_of_the_papers() -> None:
     assert priscrowd.epsilon == pytest.approx(0.1 + math.log(5))
     assert priscrowd.delta == pytest.approx(1.07e-3, abs=5e-6)
     assert shared.delta == pytest.approx(0.00995, abs=5e-6)
-
-
-@pytest.mark.parametrize(("claims", "squares"), [(1, 0.3), (2, 4.0), (5, 1.0), (30, 25.0)])
-def test_the_likelihood_of_noise_with_an_exponential_variance(claims: int, squares: float) -> None:
-    def density(total: float) -> float:
-        return float(
-            quad(lambda v: v ** (-claims / 2) * math.exp(-0.02 * v - total / (2 * v)), 0, np.inf, limit=500)[
-                0
-            ]
-        )
-
-    ours = exponential.log_likelihood(np.array([squares, 2 * squares]), claims, 0.02)
-    assert ours[0] - ours[1] == pytest.approx(math.log(density(squares) / density(2 * squares)), abs=1e-5)
-
-
-def test_a_fresh_exponential_variance_makes_laplace_noise() -> None:
-    values = np.sort(exponential.noise(seeded(1), 200_000, 1, 0.5)[:, 0])
-    distance = np.abs(laplace.cdf(values) - (np.arange(values.size) + 0.5) / values.size).max()
-    assert distance < math.sqrt(math.log(2 / 1e-6) / (2 * values.size))  # Dvoretzky, Kiefer and Wolfowitz
 
 
 def test_a_seed_repeats_a_run_on_any_number_of_threads() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdveil.audit import attempts, certified, exponential, noise, releases, second_look, smoothed
+from crowdveil.audit import attempts, certified, local, noise, releases, second_look, smoothed
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
 
@@ -25,9 +25,11 @@ _AUDITS = (
     releases.BASIC,
     releases.BASIC_WITH_NEIGHBOURS,
     releases.PRISCROWD_PAPER,
-    exponential.FRESH,
-    exponential.SHARED,
-    exponential.SHARED_PAPER,
+    local.LAPLACE_AUDIT,
+    local.FRESH_AUDIT,
+    local.CLAIM_AUDIT,
+    local.USER_AUDIT,
+    local.PAPER_AUDIT,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

@@ -1,0 +1,134 @@
+"""Audits of what runs on devices: users are independent of each other, so one call on many users of the same
+claims is as many draws. The mechanisms are those of `crowdveil.local`; nothing is simulated here.
+
+A fresh exponential variance for each claim makes Laplace noise. One variance for all claims of a user is
+another matter: N noisy claims of a user give it away. The paper's delta,
+1 - exp(-lambda2 Delta^2 / (2 epsilon)), does not grow with N; read as a promise to a user it is false.
+
+Notation: lambda2 the rate of the variances, Delta the length of the public range, N claims of a user.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column
+from crowdveil.claims import Claims
+from crowdveil.local import Laplace, Mechanism, VariancePerUser, fresh_variance, perturb
+from crowdveil.local.gaussian_exponential import paper_delta
+from crowdveil.randomness import Randomness
+from crowdveil.release.result import Range
+
+_EPSILON = 1.0
+_CLAIMS = 30
+_ZEROS, _ONES, _ONE = (0.0,) * _CLAIMS, (1.0,) * _CLAIMS, (1.0,) + (0.0,) * (_CLAIMS - 1)
+
+LAPLACE = Laplace(_EPSILON, Range(0.0, 10.0), resolution=1.0)
+FRESH = fresh_variance(0.5, Range(0.0, 1.0))
+FEW = VariancePerUser(0.5, Range(0.0, 1.0))  # for one claim
+MANY = VariancePerUser(0.02, Range(0.0, 1.0))  # for all claims of a user
+
+
+@lru_cache(maxsize=8)
+def same_users(values: tuple[float, ...], count: int) -> Claims:
+    """So many users, each of whom makes these claims about objects 0, 1, ..."""
+    objects = np.tile(np.arange(len(values)), count)
+    return Claims.from_columns(objects, np.repeat(np.arange(count), len(values)), np.tile(values, count))
+
+
+def sent(mechanism: Mechanism, *worlds: tuple[float, ...]) -> Draws:
+    """What devices send whose users make the claims of one world or the other; a row for each user."""
+
+    def draws(world: int, count: int, rng: Randomness) -> Outputs:
+        noisy = perturb(same_users(worlds[world], count), mechanism, rng=rng).claims
+        out = np.empty((count, len(worlds[world])))
+        out[noisy.user_codes, np.repeat(np.arange(len(noisy.objects)), noisy.counts())] = noisy.values
+        return out
+
+    return draws
+
+
+def log_likelihood(squares: Floats, claims: int, rate: float) -> Floats:
+    """log of the density of N values with this sum of squares around the truth, up to a constant.
+
+    The integral over v of rate exp(-rate v) v^(-N/2) exp(-S/(2v)) is a Bessel function of order N/2 - 1.
+    """
+    from scipy.special import kve
+
+    order = claims / 2 - 1
+    z = np.sqrt(2 * rate * squares)
+    found: Floats = np.log(kve(order, z)) - z - order / 2 * np.log(squares)
+    return found
+
+
+def log_odds(mechanism: VariancePerUser, *worlds: tuple[float, ...]) -> tuple[Event, ...]:
+    """The events that what a user sent is so much likelier in world 1 than in world 0."""
+
+    def odds(out: Outputs) -> Floats:
+        zero, one = (
+            log_likelihood(np.square(out - np.array(centre)).sum(axis=1), len(centre), mechanism.rate)
+            for centre in worlds
+        )
+        difference: Floats = one - zero
+        return difference
+
+    return at_least((0.8, 1.0, 1.3), "log odds", odds)
+
+
+LAPLACE_AUDIT = Audit(
+    name="laplace",
+    epsilon=LAPLACE.realised,
+    delta=0.0,
+    unit="a claim, local",
+    whose="ours",
+    worlds="a claim at the low or at the high end of 10 steps",
+    draws=sent(LAPLACE, (0.0,), (10.0,)),
+    events=at_least((-10, 0, 5, 10, 11, 15, 20), of=column(0)),
+)
+
+FRESH_AUDIT = Audit(
+    name="gaussian-exponential",
+    epsilon=FRESH.realised,
+    delta=0.0,
+    unit="a claim, local",
+    whose="ours",
+    worlds="a claim at 0 or at 1, a fresh variance of mean 2",
+    draws=sent(FRESH, (0.0,), (1.0,)),
+    events=at_least((-1.0, 0.0, 0.5, 1.0, 2.0), of=column(0)),
+)
+
+CLAIM_AUDIT = Audit(
+    name="gaussian-exponential-shared-claim",
+    epsilon=_EPSILON,
+    delta=FEW.delta_at(_EPSILON),
+    unit="a claim, local",
+    whose="ours",
+    worlds=f"{_CLAIMS} claims at 0, or one of them at 1; one variance of mean {1 / FEW.rate:g}",
+    draws=sent(FEW, _ZEROS, _ONE),
+    events=log_odds(FEW, _ZEROS, _ONE),
+    usual=40_000,
+)
+
+_USER: dict[str, Any] = {
+    "epsilon": _EPSILON,
+    "unit": f"a user of {_CLAIMS} claims, local",
+    "worlds": f"{_CLAIMS} claims at 0 or all at 1, one variance of mean {1 / MANY.rate:g}",
+    "draws": sent(MANY, _ZEROS, _ONES),
+    "events": log_odds(MANY, _ZEROS, _ONES),
+    "usual": 40_000,
+}
+
+USER_AUDIT = Audit(
+    name="gaussian-exponential-shared", delta=MANY.delta_at(_EPSILON, _CLAIMS), whose="ours", **_USER
+)
+
+PAPER_AUDIT = Audit(
+    name="gaussian-exponential-shared-paper",
+    delta=paper_delta(MANY.rate, 1.0, _EPSILON),
+    whose="paper",
+    **_USER,
+)

@@ -1,0 +1,294 @@
+"""Gaussian noise whose variance is itself drawn from an exponential law, on the device.
+
+Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd Sensing Systems*, 2018.
+Notation: lambda2 = `rate` of the variances, so that their mean is 1 / rate and the average size of the noise
+1/sqrt(2 rate). lambda1, b, eta, gamma_s, c as in the paper, for `paper_bound` only.
+
+With a fresh variance for each claim the noise *is* Laplace noise: `fresh_variance`. With one variance for all
+claims of a user (`VariancePerUser`) the promise is weak, because the variance may be tiny; a floor under it
+mends that. The proofs are in docs/guarantees/sensing.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from math import ceil, expm1, log1p, sqrt
+
+from crowdveil.accounting import (
+    floored_variance_delta,
+    gaussian_rho,
+    shared_variance_delta,
+    smallest_epsilon,
+    zcdp_epsilon,
+)
+from crowdveil.accounting.parameters import check_delta, check_positive, check_whole
+from crowdveil.accounting.rounding import slack, up
+from crowdveil.arrays import Ints
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, NoGuarantee, Promise, Unit, rounded_up
+from crowdveil.local.grid import Grid, PublicRange
+from crowdveil.local.laplace import ASSUMPTIONS, Laplace
+from crowdveil.randomness import Words
+from crowdveil.randomness.gaussian import fill_discrete_gaussian
+from crowdveil.randomness.samplers import INTEGER_LIMIT, discrete_laplace
+
+EPSILON = 1.0  # where the delta of a variance without a floor is told
+LEAST_DELTA = 1e-3  # without a floor none below is printed, though it may be true
+ALWAYS = 4  # variance, in squared steps, that makes up for the grid
+STEPS_TO_MEAN = 2**12  # of the variance
+CAP = 64 * STEPS_TO_MEAN  # no more steps; one chance in e^64 to get there
+MOST_CLAIMS = 10**6
+SMALLEST_DELTA = 1e-20  # that can be asked for
+_LOST = 1e-27  # what grid and cap can add to a delta, for up to MOST_CLAIMS claims
+
+
+def fresh_variance(rate: float, range: PublicRange, resolution: float | None = None) -> Laplace:
+    """The paper's noise with a fresh variance for each claim: Laplace noise of scale 1/sqrt(2 rate)."""
+    _check_rate(rate)
+    grid = Grid.of(range, resolution)
+    return Laplace(grid.steps * grid.step * sqrt(2.0 * rate), range, resolution)
+
+
+def _check_rate(rate: float) -> None:
+    check_positive(rate, "the rate of the variances (lambda2)")
+
+
+def _check_delta(delta: float) -> None:
+    check_delta(delta, least=0.0)
+    if delta < SMALLEST_DELTA:
+        raise ParameterError(f"delta must be at least {SMALLEST_DELTA:g}, not {delta:g}")
+
+
+@dataclass(frozen=True)
+class WeakGuarantee(Guarantee):
+    """A guarantee with a large delta, which says so."""
+
+    def sentence(self) -> str:
+        """The promise in words, and how little it is."""
+        return (
+            f"{super().sentence()} This is weak: at epsilon = {self.epsilon:g} it may fail in up to "
+            f"{ceil(1000 * self.delta)} of 1,000 cases, because the variance that was drawn may be too small "
+            "to hide anything. Only a floor under the variance makes delta small."
+        )
+
+
+@dataclass(frozen=True)
+class VariancePerUser:
+    """Parameters: one variance for all claims of a user, floor + an exponential one of that rate.
+
+    With a floor the promise is an epsilon at `delta`, without one the (large) delta at epsilon = 1.
+    """
+
+    rate: float
+    range: PublicRange
+    resolution: float | None = None
+    floor: float = 0.0
+    delta: float = 1e-6
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+        if self.floor:
+            check_positive(self.floor, "the floor under the variance")
+        _check_delta(self.delta)
+        num, den = self.variance(CAP)
+        if num >= INTEGER_LIMIT:
+            raise ParameterError("the resolution is too fine for so much noise: use a coarser one")
+        self.grid.check_noise(sqrt(num / den))
+
+    @property
+    def method(self) -> str:
+        """The mechanism's name."""
+        return "local gauss-exp"
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Where claims are rounded to."""
+        return Grid.of(self.range, self.resolution)
+
+    @cached_property
+    def floor_in_steps(self) -> int:
+        """The floor in squared steps, rounded up."""
+        return ceil(Fraction(self.floor) / Fraction(self.grid.step) ** 2)
+
+    @cached_property
+    def _parts(self) -> int:
+        """Variances are multiples of 1 / so many squared steps: as many as the sampler can take."""
+        per_step = self._mean_asked_for / STEPS_TO_MEAN
+        parts = 1
+        while 2 * parts * per_step <= 2**21 - 1 and 2 * parts * (ALWAYS + self.floor_in_steps) < 2**39:
+            parts *= 2
+        return parts
+
+    @cached_property
+    def _mean_asked_for(self) -> Fraction:
+        return 1 / (Fraction(self.rate) * Fraction(self.grid.step) ** 2)
+
+    @cached_property
+    def _step(self) -> int:
+        """A step of the variance in these parts, rounded up."""
+        return ceil(self._mean_asked_for * self._parts / STEPS_TO_MEAN)
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean of the exponential law in squared steps of the grid, never below 1 / rate."""
+        return Fraction(STEPS_TO_MEAN * self._step, self._parts)
+
+    def variance(self, steps: int) -> tuple[int, int]:
+        """The variance after so many steps, as a fraction num/den of squared steps of the grid."""
+        return (ALWAYS + self.floor_in_steps) * self._parts + steps * self._step, self._parts
+
+    @property
+    def noise_variance(self) -> float:
+        """The mean variance of a noisy claim around the rounded one; that of each user is not told."""
+        steps = expm1(-CAP / STEPS_TO_MEAN) / expm1(-1 / STEPS_TO_MEAN)
+        return (ALWAYS + self.floor_in_steps + steps * self._step / self._parts) * self.grid.step**2
+
+    def fill_noise(self, state: Words, out: Ints) -> None:
+        """Fill `out` with a user's noise, in steps: a variance first, then noise of that variance."""
+        # A discrete Laplace draw that is not negative has the geometric law.
+        drawn = discrete_laplace(state, STEPS_TO_MEAN, 1)
+        while drawn < 0:
+            drawn = discrete_laplace(state, STEPS_TO_MEAN, 1)
+        fill_discrete_gaussian(state, *self.variance(min(drawn + 1, CAP)), out)
+
+    def delta_at(self, epsilon: float, claims: int = 1) -> float:
+        """A delta at `epsilon` for that many claims of a user together; proved for the law that is drawn."""
+        return min(1.0, self._delta_on_paper(epsilon, self._shift(claims)) + _LOST)
+
+    def epsilon_at(self, delta: float, claims: int = 1) -> float:
+        """The epsilon at a small `delta`, which takes a floor."""
+        if not self.floor:
+            raise ParameterError("without a floor under the variance there is no epsilon for a small delta")
+        _check_delta(delta)
+        return _floored_epsilon(self, delta, self._shift(claims))
+
+    def claim_level(self) -> Promise:
+        """What is promised about each claim."""
+        return self._promise("claim", 1, ASSUMPTIONS)
+
+    def user_level(self, claims: int) -> Promise:
+        """What is promised to a user about so many claims."""
+        most = f"a user made at most {_so_many(claims)}"
+        return self._promise("user", claims, (*ASSUMPTIONS, most))
+
+    def _shift(self, claims: int) -> float:
+        """How far so many claims can move together, in steps (L2), rounded up."""
+        check_whole(claims, "the number of claims")
+        if claims > MOST_CLAIMS:
+            raise ParameterError(f"a user has at most {MOST_CLAIMS} claims, not {claims}")
+        return self.grid.steps * sqrt(claims) * (1.0 + slack(1.0))
+
+    def _delta_on_paper(self, epsilon: float, shift: float) -> float:
+        """The delta of the continuous law, with the variance revealed."""
+        rate = up(1 / self.mean)
+        if self.floor:
+            return floored_variance_delta(rate, shift, self.floor_in_steps, epsilon)
+        return shared_variance_delta(rate, shift, epsilon)
+
+    def _promise(self, unit: Unit, claims: int, assumptions: tuple[str, ...]) -> Promise:
+        if self.floor:
+            epsilon = self.epsilon_at(self.delta, claims)
+            return Guarantee(epsilon, self.delta, unit, "replace-one", "local", assumptions)
+        delta = max(LEAST_DELTA, self.delta_at(EPSILON, claims))
+        if delta == 1.0:
+            return NoGuarantee(
+                f"the variance is so often too small for {_so_many(claims)} that no delta below 1 holds at "
+                f"epsilon = {EPSILON:g}."
+            )
+        return WeakGuarantee(EPSILON, delta, unit, "replace-one", "local", assumptions)
+
+
+@cache
+def _floored_epsilon(parameters: VariancePerUser, delta: float, shift: float) -> float:
+    # More variance than the floor does not hurt; half of delta leaves room for what may be lost.
+    most = zcdp_epsilon(gaussian_rho(sqrt(parameters.floor_in_steps) * (1.0 - slack(1.0)), shift), delta / 2)
+    return smallest_epsilon(lambda at: parameters._delta_on_paper(at, shift) + _LOST, delta, most=most)
+
+
+def _so_many(claims: int) -> str:
+    return "1 claim" if claims == 1 else f"{claims} claims"
+
+
+@dataclass(frozen=True)
+class PaperBound:
+    """What the paper's theorem claims about a user's claims, beside what is true of them.
+
+    `claim_at_most` and `user_at_most` are proved deltas at that epsilon. None below `user_at_least` is true:
+    the average of the user's noisy claims alone shows that much.
+    """
+
+    epsilon: float
+    delta: float  # the paper's, however many claims a user makes
+    noise_ratio: float  # c, the least that the theorem asks for
+    rate: float  # lambda2 = lambda1 / c
+    claims: int
+    claim_at_most: float
+    user_at_most: float
+    user_at_least: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the paper's delta is false for a user."""
+        return self.user_at_least > self.delta
+
+    @property
+    def verdict(self) -> str:
+        """What is known of the paper's delta for a user."""
+        if self.refuted:
+            return "refuted"
+        return "not proved" if self.user_at_most > self.delta else "true if claims are kept in a public range"
+
+    def sentence(self) -> str:
+        """Both in words."""
+        return (
+            f"Paper's claim, {self.verdict}: epsilon = {self.epsilon:g}, delta = {self.delta:g} at a noise "
+            f"ratio of {self.noise_ratio:g}. What holds: delta = {rounded_up(self.claim_at_most)} for one "
+            f"claim, and for a user of {_so_many(self.claims)} a delta between {self.user_at_least:.6f} and "
+            f"{rounded_up(self.user_at_most)}."
+        )
+
+
+def paper_bound(
+    lambda1: float,
+    epsilon: float,
+    delta: float,
+    *,
+    b: float,
+    eta: float,
+    claims: int,
+    width: float | None = None,
+) -> PaperBound:
+    """The paper's privacy theorem beside the truth, for users with so many claims in a range of that width.
+
+    The theorem: (epsilon, delta) if c = lambda1 / lambda2 is at least
+    gamma_s^2 / (2 lambda1 epsilon ln(1/(1 - delta))), gamma_s = b sqrt(2 ln(1/(1 - eta))). It takes
+    gamma_s / lambda1 for the width, which is the default here.
+    """
+    for number, what in ((lambda1, "lambda1"), (epsilon, "epsilon"), (b, "b")):
+        check_positive(number, what)
+    check_delta(delta, least=0.0)
+    if not 0 < eta < 1:
+        raise ParameterError(f"eta must lie between 0 and 1, not {eta:g}")
+    check_whole(claims, "the number of claims")
+    gamma = b * sqrt(-2.0 * log1p(-eta))
+    noise_ratio = gamma * gamma / (-2.0 * lambda1 * epsilon * log1p(-delta))
+    rate = lambda1 / noise_ratio
+    width = gamma / lambda1 if width is None else width
+    check_positive(width, "the width")
+    return PaperBound(
+        epsilon=epsilon,
+        delta=delta,
+        noise_ratio=noise_ratio,
+        rate=rate,
+        claims=claims,
+        claim_at_most=shared_variance_delta(rate, width, epsilon),
+        user_at_most=shared_variance_delta(rate, width * sqrt(claims), epsilon),
+        user_at_least=max(0.0, -expm1((epsilon - width * sqrt(2.0 * rate * claims)) / 2)),
+    )
+
+
+def paper_delta(rate: float, width: float, epsilon: float) -> float:
+    """What the paper's theorem makes of a rate, refuted for users: 1 - exp(-rate width^2 / (2 epsilon))."""
+    return -expm1(-rate * width * width / (2 * epsilon))

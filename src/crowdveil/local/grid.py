@@ -1,0 +1,81 @@
+"""The public grid that claims are rounded to, so that noise can be exact: whole steps on whole steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import Protocol
+
+import numpy as np
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.claims import LARGEST_VALUE
+from crowdveil.errors import ParameterError
+from crowdveil.randomness.samplers import INTEGER_LIMIT
+
+STEPS_IN_RANGE = 1000
+
+
+class PublicRange(Protocol):
+    """Two ends that were declared, not read off the data: a `crowdveil.Range`."""
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The places low, low + step, ..., low + steps * step, which cover [low, high]."""
+
+    low: float
+    high: float
+    step: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.low) and isfinite(self.high)):
+            raise ParameterError("a range needs two finite numbers")
+        if self.low >= self.high:
+            raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: its low end must be below")
+        if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
+            raise ParameterError(f"the range goes beyond {LARGEST_VALUE:g}")
+        if not 0 < self.step < LARGEST_VALUE:
+            raise ParameterError(f"resolution must be a number above 0, not {self.step:g}")
+        if not (self.high - self.low) / self.step < INTEGER_LIMIT:
+            raise ParameterError("the resolution is too fine for this range: use a coarser one")
+
+    @classmethod
+    def of(cls, range: PublicRange, resolution: float | None) -> Grid:
+        """The grid of a range, by default of 1,000 steps."""
+        default = (range.high - range.low) / STEPS_IN_RANGE
+        return cls(range.low, range.high, default if resolution is None else resolution)
+
+    @property
+    def steps(self) -> int:
+        """How far one claim can move on the grid: its sensitivity."""
+        return max(1, ceil((self.high - self.low) / self.step))
+
+    def clamped(self, values: Floats) -> int:
+        """How many values lie outside the range."""
+        return int(np.count_nonzero((values < self.low) | (values > self.high)))
+
+    def places(self, values: Floats) -> Ints:
+        """The nearest place of each value, or of the end that it lies beyond."""
+        inside = np.clip(values, self.low, self.high)
+        nearest = np.rint((inside - self.low) / self.step)
+        return np.clip(nearest, 0, self.steps).astype(np.int64)
+
+    def values(self, places: Ints) -> Floats:
+        """The value at each place, also beyond the ends."""
+        there: Floats = self.low + self.step * places.astype(np.float64)
+        return there
+
+    def check_noise(self, deviation: float) -> None:
+        """Refuse noise, of that deviation in steps, that could lead beyond the largest value."""
+        farthest = max(abs(self.low), abs(self.high)) + 1000.0 * deviation * self.step
+        if not farthest <= LARGEST_VALUE:
+            raise ParameterError(f"range and noise together go beyond {LARGEST_VALUE:g}")

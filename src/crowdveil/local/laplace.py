@@ -1,0 +1,102 @@
+"""Laplace noise on every claim, drawn on the device.
+
+A claim is clamped to the public range and rounded to a public grid; one claim moves by at most G steps, and
+exact discrete Laplace noise of scale G / epsilon makes it pure epsilon-private, whoever sees the noisy claim.
+A user with N claims has N epsilon in all, or less at some delta.
+
+What shows: who took part, how many claims a user made and about which objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, nextafter, sinh, sqrt
+
+from crowdveil import accounting
+from crowdveil.accounting import Noise, noise_epsilon
+from crowdveil.accounting.rounding import up
+from crowdveil.arrays import Ints
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, rational
+from crowdveil.local.grid import Grid, PublicRange
+from crowdveil.randomness import Words
+from crowdveil.randomness.samplers import INTEGER_LIMIT, fill_discrete_laplace
+
+ASSUMPTIONS = (
+    "the range and the resolution were declared, not read off the data",
+    "who made claims about which objects, and so how many there are, is public",
+    "each claim was perturbed once: whatever else is sent about it adds up",
+)
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Parameters: epsilon for each claim on a public range and grid (by default 1,000 steps)."""
+
+    epsilon: float
+    range: PublicRange
+    resolution: float | None = None
+
+    def __post_init__(self) -> None:
+        self.grid.check_noise(sqrt(2) * float(self.scale))
+
+    @property
+    def method(self) -> str:
+        """The mechanism's name."""
+        return "local laplace"
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Where claims are rounded to."""
+        return Grid.of(self.range, self.resolution)
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """The scale of the noise in steps: steps / epsilon, or slightly more if that has too many digits."""
+        exact = self.grid.steps / rational(self.epsilon, what="epsilon")
+        for digits in (20, 10, 0):
+            if max(exact.numerator, exact.denominator) < INTEGER_LIMIT:
+                return exact
+            exact = Fraction(ceil(exact * 2**digits), 2**digits)
+        if exact.numerator < INTEGER_LIMIT:
+            return exact
+        raise ParameterError("the resolution is too fine for this range and epsilon: use a coarser one")
+
+    @property
+    def realised(self) -> float:
+        """The epsilon that the noise gives a claim, never above the one asked for."""
+        return up(self.grid.steps / self.scale)
+
+    @property
+    def noise_variance(self) -> float:
+        """The variance of a noisy claim around the rounded one."""
+        return 0.5 * (self.grid.step / sinh(0.5 / float(self.scale))) ** 2
+
+    def fill_noise(self, state: Words, out: Ints) -> None:
+        """Fill `out` with a user's noise, in steps."""
+        fill_discrete_laplace(state, self.scale.numerator, self.scale.denominator, out)
+
+    def claim_level(self) -> Guarantee:
+        """What is promised about each claim: pure epsilon."""
+        return Guarantee(
+            epsilon=self.realised,
+            delta=0.0,
+            unit="claim",
+            adjacency="replace-one",
+            trust="local",
+            assumptions=ASSUMPTIONS,
+        )
+
+    def user_level(self, claims: int, delta: float = 0.0) -> Guarantee:
+        """What is promised to a user about so many claims: their epsilons' sum or, at a delta, less."""
+        basic = replace(
+            accounting.user_level(self.claim_level(), claims),
+            epsilon=up(claims * self.grid.steps / self.scale),
+        )
+        if not delta:
+            return basic
+        scale = nextafter(float(self.scale), 0.0)  # never more noise than there is
+        noise = Noise("discrete_laplace", scale, self.grid.steps, claims)
+        return replace(basic, epsilon=min(basic.epsilon, noise_epsilon([noise], delta)), delta=delta)
