@@ -343,6 +343,21 @@ def test_equal_claims_weigh_the_same_in_boxes() -> None:
     np.testing.assert_allclose(w, [w[x == claim].mean() for claim in x], rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [20, 130])
+def test_local_weights_do_not_depend_on_what_memory_held_before(n: int) -> None:
+    x = np.sort(np.random.default_rng(n).normal(size=n))
+    h0, found = bandwidth(x, 1.06, 0.0), []
+    for before in (0.0, np.nan, np.inf, -1e300):
+        store, scratch = np.full(max(n * boxes.TERMS, 96**2), before), np.full(96**2, before)
+        room = gaussian.Room(store, scratch, np.full(n + 1, -1), np.full(n, -1))
+        prepared = gaussian.prepare(x, h0, gaussian.MANY_SWEEPS, room)
+        w = np.full(n, 1 / n)
+        work = [np.full(n, before) for _ in range(3)]
+        robust.reweigh(room, prepared, 1e-6, 200, w, *work, np.full(n, -1), np.full(n, -1))
+        found.append(w.tolist())
+    assert found[0] == found[1] == found[2] == found[3]
+
+
 def test_a_cap_on_sweeps_leaves_weights_that_a_sweep_gave() -> None:
     x = np.sort(np.random.default_rng(1).normal(size=30))
     h0 = bandwidth(x, 1.06, 0.0)

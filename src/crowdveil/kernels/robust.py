@@ -75,17 +75,6 @@ def secant(w: Floats, new: Floats, last_step: Floats) -> float:
 
 
 @compiled
-def move(w: Floats, new: Floats, last_step: Floats, last_new: Floats, beyond: float) -> None:
-    """Put w on the line through `last_new` and `new`, and remember this sweep as the last one."""
-    for s in range(w.size):
-        step = new[s] - w[s]
-        ahead = new[s] - beyond * (new[s] - last_new[s])
-        w[s] = ahead if ahead > 0.0 else 0.0
-        last_step[s] = step
-        last_new[s] = new[s]
-
-
-@compiled
 def reweigh(
     room: Room,
     boxes: int,
@@ -123,9 +112,17 @@ def reweigh(
             trusted = PATIENCE * (step if step < trusted else trusted)
             known = False
         ahead = known and step < trusted and step < previous
-        move(w, new, last_step, last_new, secant(w, new, last_step) if ahead else 0.0)
         if ahead:
+            beyond = secant(w, new, last_step)
+            for s in range(w.size):
+                further = new[s] - beyond * (new[s] - last_new[s])
+                last_step[s], last_new[s] = new[s] - w[s], new[s]
+                w[s] = further if further > 0.0 else 0.0
             normalise(w)
+        else:
+            for s in range(w.size):
+                last_step[s], last_new[s] = new[s] - w[s], new[s]
+                w[s] = new[s]
         known = True
         previous = step
 
