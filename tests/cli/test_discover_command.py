@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from conftest import Run
+from crowdveil.cli.discover import Method
+from crowdveil.truth.methods import METHODS
 
 
 @pytest.fixture
@@ -70,3 +72,7 @@ def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
         assert done.code == 2
         assert done.err.count("\n") == 1
     assert not out.exists()
+
+
+def test_every_method_can_be_asked_for() -> None:
+    assert [method.value for method in Method] == list(METHODS)

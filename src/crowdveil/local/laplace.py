@@ -12,17 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, nextafter, sinh, sqrt
+from math import nextafter, sinh, sqrt
 
 from crowdveil import accounting
 from crowdveil.accounting import Noise, noise_epsilon
 from crowdveil.accounting.rounding import up
 from crowdveil.arrays import Ints
-from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.local.grid import Grid, PublicRange
-from crowdveil.randomness import Words
-from crowdveil.randomness.samplers import INTEGER_LIMIT, fill_discrete_laplace
+from crowdveil.randomness import Words, scales
+from crowdveil.randomness.samplers import fill_discrete_laplace
 
 ASSUMPTIONS = (
     "the range and the resolution were declared, not read off the data",
@@ -55,14 +54,8 @@ class Laplace:
     @cached_property
     def scale(self) -> Fraction:
         """The scale of the noise in steps: steps / epsilon, or slightly more if that has too many digits."""
-        exact = self.grid.steps / rational(self.epsilon, what="epsilon")
-        for digits in (20, 10, 0):
-            if max(exact.numerator, exact.denominator) < INTEGER_LIMIT:
-                return exact
-            exact = Fraction(ceil(exact * 2**digits), 2**digits)
-        if exact.numerator < INTEGER_LIMIT:
-            return exact
-        raise ParameterError("the resolution is too fine for this range and epsilon: use a coarser one")
+        refusal = "the resolution is too fine for this range and epsilon: use a coarser one"
+        return scales.at_least(self.grid.steps / rational(self.epsilon, what="epsilon"), refusal=refusal)
 
     @property
     def realised(self) -> float:

@@ -14,6 +14,7 @@ from math import ceil, log, nextafter, sinh, sqrt
 
 from crowdveil.accounting import Noise, noise_epsilon
 from crowdveil.errors import ParameterError
+from crowdveil.randomness import scales
 from crowdveil.randomness.samplers import INTEGER_LIMIT
 
 _FINE = 1000  # small variances are multiples of 1 / _FINE, large ones whole numbers
@@ -38,7 +39,8 @@ class CountNoise:
 def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoise:
     """The least noise that makes counts (epsilon, delta)-private."""
     if not delta:
-        return CountNoise(gaussian=False, parameter=_sampled(changed / epsilon))
+        scale = scales.at_least(changed / epsilon, refusal="epsilon is too small")
+        return CountNoise(gaussian=False, parameter=scale)
     # Enough is rho + 2 sqrt(rho log(1/delta)) <= epsilon (Bun and Steinke), rho = changed / (2 variance).
     cautious = -log(delta)
     enough = changed / (2 * (sqrt(cautious + float(epsilon)) - sqrt(cautious)) ** 2)
@@ -57,17 +59,6 @@ def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoi
     if gaussian_cost(changed, noise.parameter, delta) > epsilon:
         raise ParameterError("epsilon is too small for Gaussian noise")
     return noise
-
-
-def _sampled(scale: Fraction) -> Fraction:
-    """A scale that the sampler can take: this one or, if it has too many digits, one slightly above."""
-    for digits in (20, 10, 0):
-        if max(scale.numerator, scale.denominator) < INTEGER_LIMIT:
-            return scale
-        scale = Fraction(ceil(scale * 2**digits), 2**digits)
-    if scale.numerator < INTEGER_LIMIT:
-        return scale
-    raise ParameterError("epsilon is too small")
 
 
 def gaussian_cost(changed: int, variance: Fraction, delta: float) -> float:

@@ -26,13 +26,13 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import bandwidths, reliability, robust
+from crowdveil.truth.crh import by_share
+from crowdveil.truth.sweeps import judged_claims
 
 SILVERMAN = 1.06
 WIDEN = 1.15
 FEWEST_FOR_LOCAL = 8
 LEAST_SHARE = 0.1
-LEAST_LOSS_SHARE = 1e-12
-LOSS_TIE = 1e-9
 LARGEST_DISTANCE = 4.0  # |phi(x) - f|^2 <= (1 + 1)^2
 TOLERANCE = 1e-6
 GLOBAL_CAP = 50
@@ -142,13 +142,10 @@ def combine_weights(
 
 
 def _global(
-    claims: Claims, h0: Floats, loss: str, normaliser: str, engine: LocalEngine
+    claims: Claims, h0: Floats, loss: str, normaliser: Literal["sum", "max"], engine: LocalEngine
 ) -> tuple[Floats, int, bool]:
     """g_s = -log(L_s / sum L), iterated with the densities that g gives."""
-    made = claims.claims_per_user()
-    if not (h0 > 0).all():
-        useless = np.repeat(h0 == 0, claims.counts())
-        made -= np.bincount(claims.user_codes[useless], minlength=len(claims.users))
+    made = judged_claims(claims, h0)
     judged = made > 0
     g = np.ones(len(claims.users))
     if not judged.any():
@@ -166,21 +163,10 @@ def _global(
         if loss == "mean":
             losses /= made[judged]
         new = np.empty_like(g)
-        new[judged] = _from_losses(losses, normaliser)
+        new[judged] = by_share(losses, of=normaliser)
         new[~judged] = new[judged].mean()
         change = float(np.abs(new - g).max())
         g = new
         if change < TOLERANCE:
             return g, sweep, True
     return g, GLOBAL_CAP, False
-
-
-def _from_losses(losses: Floats, normaliser: str) -> Floats:
-    whole = losses.sum() if normaliser == "sum" else losses.max()
-    if whole == 0.0:
-        return np.ones_like(losses)
-    share = losses / whole
-    # Losses that are equal on paper may differ in the last bit, and nobody is worse than the worst.
-    share[share > 1.0 - LOSS_TIE] = 1.0
-    g: Floats = -np.log(np.maximum(share, LEAST_LOSS_SHARE))
-    return g

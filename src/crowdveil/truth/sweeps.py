@@ -56,7 +56,7 @@ def discover(
     if tolerance <= 0 or cap < 1:
         raise ParameterError("tolerance must be positive and cap at least 1")
     sd = spreads(claims, engine)
-    made = _judged(claims, sd)
+    made = judged_claims(claims, sd)
     judged = made > 0
     # Residuals are at most sqrt(2 n) spreads: sums of whole multiples of 1/unit stay below 2^62.
     largest = float(sd.max(initial=0.0))
@@ -97,11 +97,11 @@ def discover(
     return finished(claims, truths, weights, method=method, sweeps=sweeps, converged=converged, engine=engine)
 
 
-def _judged(claims: Claims, sd: Floats) -> Ints:
-    """How many claims each user made about objects with a spread."""
+def judged_claims(claims: Claims, scales: Floats) -> Ints:
+    """How many claims each user made about objects with a scale: the others tell nothing about users."""
     made = claims.claims_per_user()
-    if not (sd > 0).all():
-        useless = np.repeat(sd == 0, claims.counts())
+    if not (scales > 0).all():
+        useless = np.repeat(scales == 0, claims.counts())
         made = made - np.bincount(claims.user_codes[useless], minlength=made.size)
     return made
 

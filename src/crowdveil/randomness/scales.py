@@ -1,0 +1,20 @@
+"""Scales of noise that the exact samplers can take."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from crowdveil.errors import ParameterError
+from crowdveil.randomness.samplers import INTEGER_LIMIT
+
+
+def at_least(scale: Fraction, *, refusal: str) -> Fraction:
+    """This scale or, if it has too many digits, one slightly above: more noise, never less."""
+    for digits in (20, 10, 0):
+        if max(scale.numerator, scale.denominator) < INTEGER_LIMIT:
+            return scale
+        scale = Fraction(ceil(scale * 2**digits), 2**digits)
+    if scale.numerator < INTEGER_LIMIT:
+        return scale
+    raise ParameterError(refusal)
