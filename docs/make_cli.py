@@ -11,6 +11,7 @@ COMMANDS = [
     "demo",
     "release",
     "evaluate",
+    "perturb",
     "discover",
     "explain",
     "ledger",

@@ -34,7 +34,6 @@ class Claims:
     Always true: no (object, user) twice, every value finite, names are distinct and NFC, every object has a
     claim (but for `about` and a cap that keeps objects), arrays are read-only. Build it with `from_frame` or
     `from_columns`, which see to that.
-    (Categorical claims will hold codes in `values` and their labels in one more field.)
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -50,14 +49,14 @@ class Claims:
         for column in (object, user, value):
             if column not in table.columns:
                 raise InputError(f"{source}: there is no column {column!r}")
-        columns = [_series(table[column].to_native(), column, source) for column in (object, user, value)]
+        columns = [column_of(table[column].to_native(), column, source) for column in (object, user, value)]
         return _build(*columns, names=(object, user, value), source=source)
 
     @classmethod
     def from_columns(cls, objects: Any, users: Any, values: Any) -> Claims:
         """Claims from three columns of equal length: lists, NumPy arrays, or Polars or Arrow columns."""
         given = {"objects": objects, "users": users, "values": values}
-        columns = [_series(column, name, "claims") for name, column in given.items()]
+        columns = [column_of(column, name, "claims") for name, column in given.items()]
         if len({len(column) for column in columns}) != 1:
             raise InputError("objects, users and values differ in length")
         return _build(*columns, names=("objects", "users", "values"), source="claims")
@@ -96,7 +95,7 @@ class Claims:
                 "names of objects or users are text in one set of claims and numbers in the other"
             )
         both = (self, more)
-        objects = pl.concat([claims.objects.gather(claims._owners()).alias("object") for claims in both])
+        objects = pl.concat([claims.objects.gather(claims.owners()).alias("object") for claims in both])
         users = pl.concat([claims.users.gather(claims.user_codes).alias("user") for claims in both])
         values = pl.Series("value", np.concatenate([claims.values for claims in both]))
         return _build(objects, users, values, names=("object", "user", "value"), source="joined claims")
@@ -109,7 +108,7 @@ class Claims:
             raise InputError("the list of objects is empty, or its names are not of the claims' kind")
         place = dict(zip(names.to_list(), range(len(names)), strict=True))
         new = np.array([place.get(name, -1) for name in self.objects.to_list()], dtype=np.int64)
-        owners = new[self._owners()]
+        owners = new[self.owners()]
         kept = np.flatnonzero(owners >= 0)  # both lists ascend, so the layout stays as it is
         counts = np.bincount(owners[kept], minlength=len(names))
         return Claims(
@@ -125,14 +124,14 @@ class Claims:
 
         Objects that lose all their claims are left out, unless they are kept.
         """
-        keys = _hashes(self.objects)[self._owners()] ^ _hashes(self.users)[self.user_codes]
+        keys = _hashes(self.objects)[self.owners()] ^ _hashes(self.users)[self.user_codes]
         order = np.lexsort((keys, self.user_codes))
         users = self.user_codes[order]
         begins = np.flatnonzero(np.concatenate([[True], users[1:] != users[:-1]]))
         rank = np.arange(users.size) - np.repeat(begins, np.diff(np.append(begins, users.size)))
         kept = np.zeros(len(self), dtype=np.bool_)
         kept[order[rank < most]] = True
-        counts = np.bincount(self._owners()[kept], minlength=len(self.objects))
+        counts = np.bincount(self.owners()[kept], minlength=len(self.objects))
         left = np.arange(counts.size) if keep_objects else np.flatnonzero(counts)
         return Claims(
             self.objects.gather(left),
@@ -142,7 +141,7 @@ class Claims:
             _frozen(self.values[kept]),
         )
 
-    def _owners(self) -> Ints:
+    def owners(self) -> Ints:
         """The object of each claim."""
         return np.repeat(np.arange(len(self.objects)), self.counts())
 
@@ -156,7 +155,7 @@ class Claims:
             first = last
 
 
-def _series(column: Any, name: str, source: str) -> pl.Series:
+def column_of(column: Any, name: str, source: str) -> pl.Series:
     """A column as Polars has it. Its own complaints would quote cells, so they are not passed on."""
     try:
         return pl.Series(column)
@@ -171,8 +170,8 @@ def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: An
     if len(values) >= MOST_ROWS:
         raise InputError(f"{source}: more than {MOST_ROWS:,} claims at once")
     numbers = _numbers(values, names[2], source)
-    object_codes, object_names = _coded(objects, names[0], source)
-    user_codes, user_names = _coded(users, names[1], source)
+    object_codes, object_names = coded(objects, names[0], source)
+    user_codes, user_names = coded(users, names[1], source)
     offsets = layout.starts(object_codes, len(object_names))
     by_object = np.empty(len(values), dtype=np.int32), np.empty(len(values))
     if not layout.lay_out(object_codes, user_codes, numbers, offsets, len(user_names), *by_object):
@@ -226,7 +225,7 @@ def _numbers(values: pl.Series, column: str, source: str) -> Floats:
     return array + 0.0
 
 
-def _coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
+def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
     """Codes into the distinct names, and those names in ascending order."""
     _refuse(names.is_null(), source, column, "has no name")
     if names.dtype.is_integer():

@@ -29,6 +29,7 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["audit"],
         ["bench"],
         ["discover"],
+        ["perturb"],
         ["plan", "release"],
         ["reproduce"],
         ["simulate"],

@@ -33,19 +33,16 @@ def claims(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", ["gtm", "crh", "catd", "deviation", "mean", "median"])
+@pytest.mark.parametrize("method", METHODS)
 def test_truths_and_weights_are_written_and_compared(run: Run, claims: Path, method: str) -> None:
-    out, users = claims.with_name("out.csv"), claims.with_name("users.csv")
-    truths = claims.with_name("truths.csv")
-    told = run(
-        *("discover", claims, "-o", out, "--users", users, "--method", method),
-        *("--truths", truths, "--json"),
-    ).json()
-    table, weights = pl.read_csv(out), pl.read_csv(users)
-    assert table.columns == ["object", "value", "error", "low", "high"]
+    out, truths = claims.with_name("out.csv"), claims.with_name("truths.csv")
+    told = run("discover", claims, "-o", out, "--method", method, "--truths", truths, "--json").json()
+    table, weights = pl.read_csv(out), pl.read_csv(claims.with_name("out.weights.csv"))
+    assert table.columns == ["object", "estimate", "lower", "upper", "error"]
     assert table.height == told["objects"] == told["compared"] == 30
     assert told["claims"] == 360
-    assert told["mae"] == pytest.approx(np.abs(table["value"].to_numpy() - np.arange(30.0)).mean())
+    assert told["promise"].startswith("No guarantee")
+    assert told["mae"] == pytest.approx(np.abs(table["estimate"].to_numpy() - np.arange(30.0)).mean())
     assert weights["user"].to_list() == [f"u{s:02}" for s in range(12)]
     if method not in ("mean", "median"):
         by_user = weights["weight"].to_numpy()
@@ -53,26 +50,74 @@ def test_truths_and_weights_are_written_and_compared(run: Run, claims: Path, met
         assert told["mae"] < 0.2
 
 
-def test_truths_go_to_standard_output_by_default(run: Run, claims: Path) -> None:
+def test_truths_go_to_standard_output_by_default_and_nothing_is_promised(run: Run, claims: Path) -> None:
     done = run("discover", claims)
     assert done.code == 0
-    assert done.out.startswith("object,value,error,low,high\no00,")
+    assert done.out.startswith("object,estimate,lower,upper,error\no00,")
+    assert "No guarantee" in done.err
+
+
+def test_an_end_that_is_not_known_is_empty(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("object,user,value\na,u,1\nb,u,2\nb,v,2\n", encoding="utf-8")
+    done = run("discover", path)
+    assert done.out.splitlines()[1:] == ["a,1.0,,,", "b,2.0,2.0,2.0,0.0"]
+
+
+def test_labels_are_voted_on(run: Run, tmp_path: Path) -> None:
+    path, truths, out = tmp_path / "labels.csv", tmp_path / "truths.csv", tmp_path / "out.parquet"
+    rows = [f"q{i},u{s},{'yes' if (i + (s == 3)) % 2 else 'no'}" for i in range(10) for s in range(4)]
+    path.write_text("\n".join(["object,user,value", *rows]), encoding="utf-8")
+    known = [f"q{i},{'yes' if i % 2 else 'no'}" for i in range(10)]
+    truths.write_text("\n".join(["object,value", *known]), encoding="utf-8")
+    for method in ("one-coin", "majority", "crh"):
+        told = run(
+            *(
+                "discover",
+                path,
+                "--labels",
+                "-o",
+                out,
+                "--method",
+                method,
+                "--truths",
+                truths,
+                "--json",
+                "--force",
+            )
+        ).json()
+        assert told["method"] == method
+        assert told["accuracy"] == 1.0
+    assert pl.read_parquet(out).columns == ["object", "estimate", "chance"]
+    assert pl.read_parquet(tmp_path / "out.weights.parquet").height == 4
+    assert run("discover", path, "--labels").out.startswith("object,estimate,chance\nq0,no,")
+
+
+def test_real_labels_are_found(run: Run, datasets: Path, tmp_path: Path) -> None:
+    told = run(
+        *("discover", datasets / "web_wsd_claims.parquet", "--labels", "-o", tmp_path / "out.csv"),
+        *("--truths", datasets / "web_wsd_truths.parquet", "--json"),
+    ).json()
+    assert told["compared"] == 177
+    assert told["accuracy"] > 0.98
 
 
 def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
     out = claims.with_name("out.csv")
     for wrong in (
         ("discover", claims, "--json"),
-        ("discover", claims, "-o", out, "--users", out),
         ("discover", claims, "-o", out, "--level", "1"),
         ("discover", claims, "-o", claims),
+        ("discover", claims, "-o", out, "--method", "noise-aware"),
+        ("discover", claims, "-o", out, "--method", "majority"),
+        ("discover", claims, "-o", out, "--method", "median", "--labels"),
         ("discover", claims.with_name("none.csv")),
     ):
         done = run(*wrong)
-        assert done.code == 2
+        assert done.code == 2, wrong
         assert done.err.count("\n") == 1
     assert not out.exists()
 
 
 def test_every_method_can_be_asked_for() -> None:
-    assert [method.value for method in Method] == list(METHODS)
+    assert {method.value for method in Method} == {*METHODS, "noise-aware", "one-coin", "majority"}

@@ -126,7 +126,7 @@ def test_means_of_noisy_claims_are_those_of_the_claims_but_for_noise_and_roundin
     perturbed = perturb(
         Claims.from_columns(["object"] * count, range(count), values.tolist()), PARAMETERS[0], rng=seeded(7)
     )
-    deviation = sqrt(perturbed.noise_variance / count)
+    deviation = sqrt(perturbed.law.variance / count)
     error = abs(perturbed.claims.values.mean() - values.mean())
     assert error <= float(norm.isf(ERROR / 2)) * deviation + PARAMETERS[0].grid.step / 2
 

@@ -25,9 +25,9 @@ METHODS: dict[str, Any] = {
     "crh": crh.discover,
     "gtm": gtm.discover,
     "catd": catd.discover,
-    "deviation": deviation.discover,
+    "inverse-deviation": deviation.discover,
 }
-ITERATING = ["crh", "gtm", "catd", "deviation"]
+ITERATING = ["crh", "gtm", "catd", "inverse-deviation"]
 
 
 def dense(values: Floats) -> Claims:

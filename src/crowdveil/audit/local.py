@@ -20,8 +20,8 @@ from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column
 from crowdveil.claims import Claims
 from crowdveil.local import Laplace, Mechanism, VariancePerUser, fresh_variance, perturb
 from crowdveil.local.gaussian_exponential import paper_delta
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.release.result import Range
 
 _EPSILON = 1.0
 _CLAIMS = 30

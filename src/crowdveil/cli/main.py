@@ -20,6 +20,7 @@ from crowdveil.cli import (
     evaluate,
     explain,
     ledger,
+    perturb,
     plan,
     release,
     reproduce,
@@ -57,6 +58,7 @@ def _root(
 app.command("demo")(release.demo)
 app.command("release")(release.release)
 app.command("evaluate")(evaluate.evaluate)
+app.command("perturb")(perturb.perturb)
 app.command("discover")(discover.discover)
 app.command("explain")(explain.explain)
 app.command("ledger")(ledger.ledger)

@@ -11,12 +11,14 @@ import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
+from crowdveil.labels import Labels
 
 STDIN = "-"
 _PARQUET_MAGIC = b"PAR1"
@@ -31,17 +33,31 @@ GUESSES = {
 }
 
 
+COLUMNS = ("object", "value")
+
+
 def read_claims(
     path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
 ) -> Claims:
     """Claims from a file; "-" is standard input. Columns that are not named are guessed by their names."""
+    return Claims.from_frame(**_three_columns(path, object, user, value))
+
+
+def read_labels(
+    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+) -> Labels:
+    """Labels from a file, in the same way."""
+    return Labels.from_frame(**_three_columns(path, object, user, value))
+
+
+def _three_columns(path: str, object: str | None, user: str | None, value: str | None) -> dict[str, Any]:
     file = _TableFile(path)
     columns = {
         role: file.find(role, given) for role, given in (("object", object), ("user", user), ("value", value))
     }
     if len(set(columns.values())) < len(columns):
         raise InputError(f"{file.label}: object, user and value must be three different columns")
-    return Claims.from_frame(file.read(list(columns.values())), source=file.label, **columns)
+    return {"frame": file.read(list(columns.values())), "source": file.label, **columns}
 
 
 def read_truths(path: str) -> pl.DataFrame:
@@ -56,6 +72,23 @@ def read_truths(path: str) -> pl.DataFrame:
             f"{file.label}: column 'spread' is not above 0 in row {row} (the header not counted)"
         )
     return truths
+
+
+def read_known_labels(path: str) -> pl.DataFrame:
+    """Known labels: columns object and value, both as text; one row for each object."""
+    file = _TableFile(path)
+    known = file.read([file.find("object", None), file.find("value", None)])
+    texts = known.select(as_text(column).alias(name) for column, name in zip(known, COLUMNS, strict=True))
+    if texts["object"].is_duplicated().any():
+        raise InputError(f"{file.label}: some object has several labels")
+    return texts
+
+
+def as_text(names: pl.Series) -> pl.Series:
+    """Names as text: whole numbers without a point, text as NFC."""
+    if names.dtype.is_float():
+        names = names.cast(pl.Int64, strict=False)
+    return names.cast(pl.String).str.normalize("NFC")
 
 
 def read_released(path: str) -> pl.DataFrame:

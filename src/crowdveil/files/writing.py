@@ -132,13 +132,18 @@ def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
+def is_parquet(path: str) -> bool:
+    """Whether a file's name says that it is Parquet."""
+    return path.lower().endswith((".parquet", ".pq"))
+
+
 def write_table(table: pl.DataFrame, path: str, *, force: bool) -> None:
     """A table as CSV or, if the name ends in .parquet, as Parquet; "-" is CSV on standard output."""
     if path == STDOUT:
         sys.stdout.write(table.write_csv())
         return
     with whole_file(Path(path), force=force) as draft:
-        if path.lower().endswith((".parquet", ".pq")):
+        if is_parquet(path):
             table.write_parquet(draft)
         else:
             table.write_csv(draft)

@@ -28,14 +28,17 @@ from crowdveil.accounting.rounding import slack, up
 from crowdveil.arrays import Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee, Promise, Unit, rounded_up
-from crowdveil.local.grid import Grid, PublicRange
+from crowdveil.local.grid import Grid
 from crowdveil.local.laplace import ASSUMPTIONS, Laplace
+from crowdveil.noise_law import NoiseLaw
+from crowdveil.public_range import Range
 from crowdveil.randomness import Words
 from crowdveil.randomness.gaussian import fill_discrete_gaussian
 from crowdveil.randomness.samplers import INTEGER_LIMIT, discrete_laplace
 
 EPSILON = 1.0  # where the delta of a variance without a floor is told
 LEAST_DELTA = 1e-3  # without a floor none below is printed, though it may be true
+MOST_DELTA = 0.999  # a promise that fails more often is none
 ALWAYS = 4  # variance, in squared steps, that makes up for the grid
 STEPS_TO_MEAN = 2**12  # of the variance
 CAP = 64 * STEPS_TO_MEAN  # no more steps; one chance in e^64 to get there
@@ -44,7 +47,7 @@ SMALLEST_DELTA = 1e-20  # that can be asked for
 _LOST = 1e-27  # what grid and cap can add to a delta, for up to MOST_CLAIMS claims
 
 
-def fresh_variance(rate: float, range: PublicRange, resolution: float | None = None) -> Laplace:
+def fresh_variance(rate: float, range: Range, resolution: float | None = None) -> Laplace:
     """The paper's noise with a fresh variance for each claim: Laplace noise of scale 1/sqrt(2 rate)."""
     _check_rate(rate)
     grid = Grid.of(range, resolution)
@@ -82,7 +85,7 @@ class VariancePerUser:
     """
 
     rate: float
-    range: PublicRange
+    range: Range
     resolution: float | None = None
     floor: float = 0.0
     delta: float = 1e-6
@@ -145,6 +148,11 @@ class VariancePerUser:
         steps = expm1(-CAP / STEPS_TO_MEAN) / expm1(-1 / STEPS_TO_MEAN)
         return (ALWAYS + self.floor_in_steps + steps * self._step / self._parts) * self.grid.step**2
 
+    @property
+    def law(self) -> NoiseLaw:
+        """What is publicly known about the noise."""
+        return NoiseLaw(self.grid.low, self.grid.high, user_variance=self.noise_variance)
+
     def fill_noise(self, state: Words, out: Ints) -> None:
         """Fill `out` with a user's noise, in steps: a variance first, then noise of that variance."""
         # A discrete Laplace draw that is not negative has the geometric law.
@@ -192,10 +200,10 @@ class VariancePerUser:
             epsilon = self.epsilon_at(self.delta, claims)
             return Guarantee(epsilon, self.delta, unit, "replace-one", "local", assumptions)
         delta = max(LEAST_DELTA, self.delta_at(EPSILON, claims))
-        if delta == 1.0:
+        if delta > MOST_DELTA:
             return NoGuarantee(
-                f"the variance is so often too small for {_so_many(claims)} that no delta below 1 holds at "
-                f"epsilon = {EPSILON:g}."
+                f"the variance is so often too small for {_so_many(claims)} that no delta below "
+                f"{MOST_DELTA:g} holds at epsilon = {EPSILON:g}."
             )
         return WeakGuarantee(EPSILON, delta, unit, "replace-one", "local", assumptions)
 

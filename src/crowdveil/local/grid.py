@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import Protocol
 
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import LARGEST_VALUE
 from crowdveil.errors import ParameterError
+from crowdveil.public_range import STEPS_IN_RANGE, Range
 from crowdveil.randomness.samplers import INTEGER_LIMIT
-
-STEPS_IN_RANGE = 1000
-
-
-class PublicRange(Protocol):
-    """Two ends that were declared, not read off the data: a `crowdveil.Range`."""
-
-    @property
-    def low(self) -> float:
-        """The lower end."""
-
-    @property
-    def high(self) -> float:
-        """The upper end."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +35,7 @@ class Grid:
             raise ParameterError("the resolution is too fine for this range: use a coarser one")
 
     @classmethod
-    def of(cls, range: PublicRange, resolution: float | None) -> Grid:
+    def of(cls, range: Range, resolution: float | None) -> Grid:
         """The grid of a range, by default of 1,000 steps."""
         default = (range.high - range.low) / STEPS_IN_RANGE
         return cls(range.low, range.high, default if resolution is None else resolution)

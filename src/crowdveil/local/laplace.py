@@ -19,7 +19,9 @@ from crowdveil.accounting import Noise, noise_epsilon
 from crowdveil.accounting.rounding import up
 from crowdveil.arrays import Ints
 from crowdveil.guarantee import Guarantee, rational
-from crowdveil.local.grid import Grid, PublicRange
+from crowdveil.local.grid import Grid
+from crowdveil.noise_law import NoiseLaw
+from crowdveil.public_range import Range
 from crowdveil.randomness import Words, scales
 from crowdveil.randomness.samplers import fill_discrete_laplace
 
@@ -35,7 +37,7 @@ class Laplace:
     """Parameters: epsilon for each claim on a public range and grid (by default 1,000 steps)."""
 
     epsilon: float
-    range: PublicRange
+    range: Range
     resolution: float | None = None
 
     def __post_init__(self) -> None:
@@ -66,6 +68,12 @@ class Laplace:
     def noise_variance(self) -> float:
         """The variance of a noisy claim around the rounded one."""
         return 0.5 * (self.grid.step / sinh(0.5 / float(self.scale))) ** 2
+
+    @property
+    def law(self) -> NoiseLaw:
+        """What is publicly known about the noise."""
+        grid = self.grid
+        return NoiseLaw(grid.low, grid.high, laplace_scale=sqrt(self.noise_variance / 2))
 
     def fill_noise(self, state: Words, out: Ints) -> None:
         """Fill `out` with a user's noise, in steps."""

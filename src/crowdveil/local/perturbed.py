@@ -19,6 +19,7 @@ from crowdveil.errors import InputError
 from crowdveil.guarantee import NoGuarantee, Promise
 from crowdveil.kernels import layout
 from crowdveil.local.grid import Grid
+from crowdveil.noise_law import NoiseLaw
 from crowdveil.randomness import Name, Randomness, Words, secure
 from crowdveil.randomness.chacha import STATE_WORDS, start
 
@@ -37,6 +38,10 @@ class Mechanism(Protocol):
     @property
     def noise_variance(self) -> float:
         """The variance of a noisy claim around the rounded one."""
+
+    @property
+    def law(self) -> NoiseLaw:
+        """What is publicly known about the noise."""
 
     def fill_noise(self, state: Words, out: Ints) -> None:
         """Fill `out` with the noise of one user's claims, in steps of the grid."""
@@ -60,7 +65,7 @@ class Perturbed:
     claims: Claims
     promise: Promise  # about each claim
     user_promise: Promise  # about all claims of a user, for the user with the most
-    noise_variance: float  # of a noisy claim around the rounded one; rounding moves by half a step at most
+    law: NoiseLaw  # of the noise around the rounded claims; rounding moves by half a step at most
     clamped: int
     seeded: bool
 
@@ -83,7 +88,7 @@ def perturb(claims: Claims, parameters: Mechanism, *, rng: Randomness | None = N
         claims=_laid_out(claims, grid.values(places)),
         promise=parameters.claim_level(),
         user_promise=parameters.user_level(max(1, int(each.max()))),
-        noise_variance=parameters.noise_variance,
+        law=parameters.law,
         clamped=grid.clamped(claims.values),
         seeded=not rng.private,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.claims import LARGEST_VALUE
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import NoGuarantee, Promise
+from crowdveil.public_range import STEPS_IN_RANGE as STEPS_IN_RANGE
+from crowdveil.public_range import Range as Range
+from crowdveil.public_range import check_resolution as check_resolution
 
 
 class Status(IntEnum):
@@ -27,35 +28,7 @@ class Status(IntEnum):
     shortfall = 3  # the tries ran out before enough candidates passed
 
 
-@dataclass(frozen=True)
-class Range:
-    """A public interval in which all values lie; it is declared, never taken from the data."""
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not (isfinite(self.low) and isfinite(self.high)):
-            raise ParameterError("a range needs two finite numbers, LOW:HIGH")
-        if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
-            raise ParameterError(f"the range goes beyond {LARGEST_VALUE:g}")
-        if self.low >= self.high:
-            raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: LOW must be below HIGH")
-
-    @property
-    def length(self) -> float:
-        """high - low."""
-        return self.high - self.low
-
-
-STEPS_IN_RANGE = 1000
 LARGEST_PER_OBJECT = 100_000
-
-
-def check_resolution(resolution: float | None) -> None:
-    """Refuse a resolution that is not a positive number of a sensible size."""
-    if resolution is not None and not 0 < resolution < LARGEST_VALUE:
-        raise ParameterError(f"resolution must be a number above 0, not {resolution:g}")
 
 
 def check_per_object(per_object: int) -> None:

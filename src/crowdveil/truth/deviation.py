@@ -19,4 +19,4 @@ def discover(claims: Claims, *, start: Truths | None = None, engine: LocalEngine
         weights: Floats = 1.0 / np.sqrt(floored(losses, made) / made)
         return weights
 
-    return sweeps.discover(claims, weigh, method="deviation", start=start, engine=engine)
+    return sweeps.discover(claims, weigh, method="inverse-deviation", start=start, engine=engine)

@@ -13,7 +13,7 @@ METHODS: dict[str, Discover] = {
     "gtm": gtm.discover,
     "crh": crh.discover,
     "catd": catd.discover,
-    "deviation": deviation.discover,
+    "inverse-deviation": deviation.discover,
     "mean": mean.discover,
     "median": median.discover,
 }

@@ -1,4 +1,4 @@
-"""What truth discovery finds: an estimate and its uncertainty for each object, a weight for each user."""
+"""What truth discovery finds: an estimate and how sure it is for each object, a weight for each user."""
 
 from __future__ import annotations
 
@@ -42,17 +42,35 @@ class Truths:
         return self.estimates - half, self.estimates + half
 
     def to_frame(self, level: float = 0.9) -> pl.DataFrame:
-        """Columns object, value, error, low and high."""
-        low, high = self.intervals(level)
-        return pl.DataFrame(
-            {
-                "object": self.objects,
-                "value": self.estimates,
-                "error": self.errors,
-                "low": low,
-                "high": high,
-            }
+        """Columns object, estimate, lower, upper and error; an end that is not known is empty."""
+        lower, upper = self.intervals(level)
+        found = {"estimate": self.estimates, "lower": lower, "upper": upper, "error": self.errors}
+        frame = pl.DataFrame({"object": self.objects, **found})
+        return frame.with_columns(
+            pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in found
         )
+
+    def user_frame(self) -> pl.DataFrame:
+        """Columns user and weight."""
+        return pl.DataFrame({"user": self.users, "weight": self.weights})
+
+
+@dataclass(frozen=True, eq=False)
+class Voted:
+    """The labels of the objects of some claims, in the same order, and the chance that each is right."""
+
+    objects: pl.Series
+    users: pl.Series
+    estimates: pl.Series  # (N,) labels
+    chances: Floats  # (N,)
+    weights: Floats  # (M,) how much a user's claims count; below 0: the opposite is likelier
+    method: str
+    sweeps: int
+    converged: bool
+
+    def to_frame(self) -> pl.DataFrame:
+        """Columns object, estimate and chance."""
+        return pl.DataFrame({"object": self.objects, "estimate": self.estimates, "chance": self.chances})
 
     def user_frame(self) -> pl.DataFrame:
         """Columns user and weight."""

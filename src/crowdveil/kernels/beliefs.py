@@ -1,0 +1,131 @@
+"""Posterior beliefs about truths under a known law of noise, and how well each error level explains a user.
+
+A level is a possible spread of a user's own errors. `tables[k]` holds the log-density of a claim's distance
+from the truth at level k, at whole multiples of `spacing`; beyond the end it goes on with `slope`. A user's
+level may lie between two.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.compiled import compiled, inlined
+
+POINTS = 48  # of an object's window
+REACH = 6.0  # standard deviations of belief to either side of it, to begin with
+_FAR = math.sqrt(3.0)  # where three points stand for a normal law, with weights 1/6, 2/3, 1/6
+_LEAST = -1e5
+_TAIL = 1e-4  # of the highest belief: more is not left out
+
+
+@inlined
+def at(row: Floats, distance: float, spacing: float, slope: float) -> float:
+    """A table's log-density at a distance."""
+    place = distance / spacing
+    end = row.size - 1
+    if place >= end:
+        return max(_LEAST, row[end] + slope * (distance - end * spacing))
+    k = int(place)
+    return row[k] + (place - k) * (row[k + 1] - row[k])
+
+
+@compiled
+def believe(
+    offsets: Ints,
+    user_codes: Codes,
+    values: Floats,
+    tables: Floats,
+    spacing: float,
+    slope: float,
+    levels: Floats,
+    centre: float,
+    spread: float,
+    flat: float,
+    low: float,
+    high: float,
+    first: int,
+    last: int,
+    reach: Floats,
+    means: Floats,
+    errors: Floats,
+) -> None:
+    """Replace each object's belief (mean and deviation) by its posterior, looked for where belief was.
+
+    An object's window goes `reach` deviations to either side; where that is too short it grows for good.
+    The prior of a truth is normal around `centre`, but for a share that is `flat` over [low, high].
+    """
+    log_belief = np.empty(POINTS)
+    for i in range(first, last):
+        begin = max(low, means[i] - reach[i] * errors[i])
+        end = min(high, means[i] + reach[i] * errors[i])
+        step = (end - begin) / (POINTS - 1)
+        for p in range(POINTS):
+            apart = (begin + p * step - centre) / spread
+            bell = math.exp(-0.5 * apart * apart) / (spread * 2.5066282746310002)
+            log_belief[p] = math.log((1.0 - flat) * bell + flat / (high - low))
+        for s in range(offsets[i], offsets[i + 1]):
+            level = levels[user_codes[s]]
+            k = min(int(level), tables.shape[0] - 2)
+            above = level - k
+            for p in range(POINTS):
+                distance = abs(values[s] - (begin + p * step))
+                log_belief[p] += (1.0 - above) * at(tables[k], distance, spacing, slope) + above * at(
+                    tables[k + 1], distance, spacing, slope
+                )
+        top = log_belief[0]
+        for p in range(1, POINTS):
+            top = max(top, log_belief[p])
+        whole = first_moment = 0.0
+        for p in range(POINTS):
+            log_belief[p] = math.exp(log_belief[p] - top) * (0.5 if p in (0, POINTS - 1) else 1.0)
+            whole += log_belief[p]
+            first_moment += log_belief[p] * p
+        middle = first_moment / whole
+        second = 0.0
+        for p in range(POINTS):
+            second += log_belief[p] * (p - middle) * (p - middle)
+        means[i] = begin + middle * step
+        # No narrower than the points can tell: the next look is closer.
+        errors[i] = step * math.sqrt(second / whole + 1.0 / 12.0)
+        cut = (begin > low and log_belief[0] > _TAIL) or (end < high and log_belief[POINTS - 1] > _TAIL)
+        if cut:  # the window was too narrow, or elsewhere
+            reach[i] *= 2.0
+
+
+@compiled
+def add_fits(
+    offsets: Ints,
+    user_codes: Codes,
+    values: Floats,
+    tables: Floats,
+    spacing: float,
+    slope: float,
+    unit: float,
+    means: Floats,
+    errors: Floats,
+    first: int,
+    last: int,
+    totals: Ints,
+) -> None:
+    """Add each claim's expected log-density at every level to its user's totals, `levels` numbers each.
+
+    Totals are whole multiples of 1/unit. An object with one claim tells nothing about its user.
+    """
+    count = tables.shape[0]
+    for i in range(first, last):
+        a, b = offsets[i], offsets[i + 1]
+        if b - a < 2:
+            continue
+        far = _FAR * errors[i]
+        for s in range(a, b):
+            residual = values[s] - means[i]
+            place = user_codes[s] * count
+            for k in range(count):
+                row = tables[k]
+                fit = (2.0 / 3.0) * at(row, abs(residual), spacing, slope)
+                fit += (1.0 / 6.0) * at(row, abs(residual - far), spacing, slope)
+                fit += (1.0 / 6.0) * at(row, abs(residual + far), spacing, slope)
+                totals[place + k] += np.int64(fit * unit)

@@ -1,0 +1,152 @@
+"""Noise-aware inference: the law of the noise is public, so truths are inferred under it, not around it.
+
+The model: truths come from a normal law (a tenth of them from anywhere in the public range), a user's errors
+from a normal one whose spread is one of some levels, and then comes the noise that is known. Truths' law and
+users' levels are learned from all objects and users together (empirical Bayes), each truth is the mean of its
+posterior, its error the posterior's deviation. So objects with little information are pulled towards the
+others, claims far off count for less (Laplace noise), and truths stay in the range.
+
+Whatever it computes, it computes from noisy claims alone: it costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.arrays import Floats
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.kernels import beliefs
+from crowdveil.noise_law import NoiseLaw
+from crowdveil.truth.result import Truths
+from crowdveil.truth.sweeps import judged_claims
+
+FLAT = 0.1  # share of truths that may lie anywhere in the range
+LEVELS = 12  # of users' errors, from a five-hundredth of the range up
+TOLERANCE = 1e-3  # of a belief's deviation, on average
+CAP = 60
+MANY = 1e9  # degrees of freedom: beliefs are taken for normal
+_UNIT = 2.0**24
+_POINTS_TO_LEAST = 8  # of a table, to the smallest spread
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Possible spreads of users' errors and the log-densities that go with them."""
+
+    spreads: Floats  # (K,)
+    tables: Floats  # (K, D)
+    spacing: float
+    slope: float
+
+    @classmethod
+    def of(cls, law: NoiseLaw, farthest: float) -> _Levels:
+        length = law.high - law.low
+        most = max(length / 2, 3.0 * math.sqrt(law.user_variance))
+        least = max(length / 500, law.laplace_scale / 20, math.sqrt(law.user_variance) / 100)
+        spreads = np.geomspace(least, max(most, 2 * least), LEVELS)
+        spacing = least / _POINTS_TO_LEAST
+        # Farther off, Laplace noise leaves a line; the chance that Gaussian noise gets there is nil.
+        tail = 12 * float(spreads[-1]) if law.laplace_scale else 40 * math.sqrt(law.user_variance)
+        end = min(farthest, length + tail)
+        distances = np.arange(2 + math.ceil(end / spacing), dtype=np.float64) * spacing
+        tables = np.array([_log_density(distances, float(spread), law.laplace_scale) for spread in spreads])
+        slope = -1.0 / law.laplace_scale if law.laplace_scale else 0.0
+        return cls(spreads, tables, spacing, slope)
+
+
+def _log_density(distances: Floats, spread: float, laplace_scale: float) -> Floats:
+    """The log-density of a normal error plus Laplace noise, at distances from the truth."""
+    if not laplace_scale:
+        normal: Floats = -0.5 * np.square(distances / spread) - math.log(spread)
+        return normal
+    from scipy.special import log_ndtr
+
+    ratio = spread / laplace_scale
+    tails = [
+        sign * distances / laplace_scale + log_ndtr(-sign * distances / spread - ratio) for sign in (-1, 1)
+    ]
+    mixed: Floats = np.logaddexp(*tails) + ratio * ratio / 2 - math.log(2 * laplace_scale)
+    return mixed
+
+
+def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None) -> Truths:
+    """Truths from noisy claims whose noise follows that law."""
+    engine = engine or LocalEngine()
+    farthest = max(abs(claims.values - law.low).max(), abs(claims.values - law.high).max())
+    levels = _Levels.of(law, float(farthest))
+    made = judged_claims(claims, (claims.counts() > 1).astype(np.float64))
+    middle, length = 0.5 * (law.low + law.high), float(law.high - law.low)
+    means, errors = np.full(len(claims.objects), middle), np.full(len(claims.objects), length)
+    user_levels, shares = np.full(len(claims.users), LEVELS / 2), np.full(LEVELS, 1.0 / LEVELS)
+    reach = np.full(means.size, beliefs.REACH)
+    centre, spread = middle, length
+    sweeps, converged = 0, False
+    while not converged and sweeps < CAP:
+        sweeps += 1
+        before = means.copy()
+        _believe(claims, law, levels, user_levels, centre, spread, reach, means, errors, engine)
+        centre = float(means.mean())
+        spread = max(length / 1000, math.sqrt(float((np.square(means - centre) + np.square(errors)).mean())))
+        fits = _fits(claims, levels, means, errors, engine)
+        user_levels, shares = _users(fits, made > 0, shares)
+        converged = sweeps > 2 and float(np.mean(np.abs(means - before) / errors)) < TOLERANCE
+    own = np.interp(user_levels, np.arange(LEVELS), np.log(levels.spreads))
+    weights = 1.0 / (np.exp(2.0 * own) + 2.0 * law.laplace_scale**2)
+    freedom = np.full(means.size, MANY)
+    return Truths(
+        *(claims.objects, claims.users, means, errors, freedom, weights),
+        method="noise-aware",
+        sweeps=sweeps,
+        converged=converged,
+    )
+
+
+def _believe(
+    claims: Claims,
+    law: NoiseLaw,
+    levels: _Levels,
+    user_levels: Floats,
+    centre: float,
+    spread: float,
+    reach: Floats,
+    means: Floats,
+    errors: Floats,
+    engine: LocalEngine,
+) -> None:
+    engine.run(
+        "beliefs",
+        claims,
+        lambda first, last: beliefs.believe(
+            *(claims.offsets, claims.user_codes, claims.values, levels.tables, levels.spacing, levels.slope),
+            *(user_levels, centre, spread, FLAT, law.low, law.high, first, last, reach, means, errors),
+        ),
+        operations=float(beliefs.POINTS * len(claims)),
+    )
+
+
+def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine: LocalEngine) -> Floats:
+    """(M, K): how well each level explains each user's claims, in logs."""
+
+    def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
+        beliefs.add_fits(
+            *(claims.offsets, claims.user_codes, claims.values, levels.tables, levels.spacing, levels.slope),
+            *(_UNIT, means, errors, first, last, totals),
+        )
+
+    size = len(claims.users) * LEVELS
+    totals = engine.sum("users", claims, size, add, operations=float(3 * LEVELS * len(claims)))
+    return totals.reshape(-1, LEVELS) / _UNIT
+
+
+def _users(fits: Floats, judged: NDArray[np.bool_], shares: Floats) -> tuple[Floats, Floats]:
+    """Each user's expected level, and how many users have each: half a user more than are seen."""
+    logs = fits + np.log(shares)
+    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    seen = chances[judged].sum(axis=0) + 0.5 / LEVELS
+    return chances @ np.arange(LEVELS), seen / seen.sum()

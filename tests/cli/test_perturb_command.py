@@ -1,0 +1,155 @@
+"""`crowdveil perturb`, and `crowdveil discover` on what it wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from conftest import Run
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Path:
+    """60 users, 12 objects; truths 1 .. 9 on a range of 0:10, one claim outside."""
+    rng = np.random.default_rng(1)
+    truths = np.linspace(1, 9, 12)
+    values = truths[:, None] + 0.3 * rng.normal(size=(12, 60))
+    values[0, 0] = 123.456
+    objects, users = np.divmod(np.arange(720), 60)
+    path = tmp_path / "claims.csv"
+    names = {"object": [f"o{i:02}" for i in objects], "user": [f"u{s:02}" for s in users]}
+    pl.DataFrame({**names, "value": values.ravel()}).write_csv(path)
+    pl.DataFrame({"object": [f"o{i:02}" for i in range(12)], "value": truths}).write_csv(
+        tmp_path / "truths.csv"
+    )
+    return path
+
+
+PER_USER = ("--mechanism", "gaussian-exponential", "--variance-per-user", "--lambda2", "0.02")
+WAYS = {
+    "laplace": ("--epsilon", "4"),
+    "gaussian-exponential": ("--mechanism", "gaussian-exponential", "--epsilon", "4"),
+    "gaussian-exponential-per-user": (*PER_USER, "--floor", "300"),
+}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("name", WAYS)
+def test_what_was_perturbed_is_discovered_with_the_noise_in_mind(
+    run: Run, claims: Path, name: str, ending: str
+) -> None:
+    noisy, out = claims.with_name(f"noisy.{ending}"), claims.with_name("truths-found.csv")
+    told = run("perturb", claims, "-o", noisy, "--range", "0:10", *WAYS[name], "--json").json()
+    assert told["mechanism"] == name
+    assert told["private"] is True
+    assert told["clamped"] == 1
+    assert told["promise"]["unit"] == "claim"
+    assert told["user_promise"]["unit"] == "user"
+    assert told["promise"]["trust"] == "local"
+    found = run("discover", noisy, "-o", out, "--truths", claims.with_name("truths.csv"), "--json").json()
+    assert found["method"] == "noise-aware"
+    assert found["promise"] == told["promise"]["sentence"]
+    estimates = pl.read_csv(out)["estimate"].to_numpy()
+    assert ((estimates >= 0) & (estimates <= 10)).all()
+    assert found["mae"] < 2.5  # a constant has 2.2: noise, not nonsense
+    plain = run("discover", noisy, "-o", out, "--force", "--method", "inverse-deviation", "--json").json()
+    assert plain["method"] == "inverse-deviation"
+
+
+def test_noisy_claims_have_the_same_users_and_objects_on_the_grid(run: Run, claims: Path) -> None:
+    noisy = claims.with_name("noisy.csv")
+    done = run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1", "--resolution", "0.5")
+    assert done.code == 0
+    assert "1 of them clamped" in done.out
+    assert "123.456" not in done.out + done.err + noisy.read_text(encoding="utf-8")
+    raw, sent = pl.read_csv(claims), pl.read_csv(noisy)
+    pairs = ["object", "user"]
+    assert sent.select(pairs).sort(pairs).equals(raw.select(pairs).sort(pairs))
+    assert np.allclose(sent["value"].to_numpy() * 2 % 1, 0)
+    beside = json.loads(claims.with_name("noisy.mechanism.json").read_text(encoding="utf-8"))
+    assert beside["parameters"] == {"epsilon": 1.0, "range": [0.0, 10.0], "resolution": 0.5}
+
+
+def test_a_seed_repeats_and_is_not_private_everywhere(run: Run, claims: Path) -> None:
+    one, two = claims.with_name("one.csv"), claims.with_name("two.csv")
+    for path in (one, two):
+        done = run("perturb", claims, "-o", path, "--range", "0:10", "--epsilon", "1", "--seed", "5")
+        assert "NOT PRIVATE" in done.out
+    assert one.read_bytes() == two.read_bytes()
+    told = run("discover", one, "-o", claims.with_name("t.csv"), "--json").json()
+    assert told["promise"].startswith("No differential privacy guarantee")
+    assert "NOT PRIVATE" in run("ledger").out.upper() or "not private" in run("ledger").out
+
+
+def test_every_perturbing_is_charged_and_a_budget_holds(run: Run, claims: Path) -> None:
+    options = ("--range", "0:10", "--epsilon", "1", "--budget", "1.5")
+    assert run("perturb", claims, "-o", claims.with_name("a.csv"), *options).code == 0
+    again = run("perturb", claims, "-o", claims.with_name("b.csv"), *options)
+    assert again.code == 2
+    assert not claims.with_name("b.csv").exists()
+    assert not claims.with_name("b.mechanism.json").exists()
+
+
+def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
+    out = claims.with_name("noisy.csv")
+    for wrong in (
+        (),
+        ("--epsilon", "0"),
+        ("--epsilon", "-1"),
+        ("--epsilon", "1", "--lambda2", "1"),
+        ("--epsilon", "1", "--floor", "1"),
+        ("--mechanism", "gaussian-exponential"),
+        ("--mechanism", "gaussian-exponential", "--lambda2", "0"),
+        ("--mechanism", "gaussian-exponential", "--lambda2", "-2"),
+        ("--mechanism", "gaussian-exponential", "--epsilon", "0"),
+        ("--mechanism", "gaussian-exponential", "--lambda2", "1", "--epsilon", "1"),
+        ("--mechanism", "gaussian-exponential", "--lambda2", "1", "--floor", "1"),
+        ("--mechanism", "gaussian-exponential", "--variance-per-user", "--epsilon", "1"),
+        (*PER_USER, "--delta", "1e-6"),
+        (*PER_USER, "--floor", "-1"),
+    ):
+        done = run("perturb", claims, "-o", out, "--range", "0:10", *wrong)
+        assert done.code == 2, wrong
+        assert done.err.count("\n") == 1, done.err
+    for range_text in ("10:0", "0", "a:b"):
+        assert run("perturb", claims, "-o", out, "--range", range_text, "--epsilon", "1").code == 2
+    assert not out.exists()
+
+
+def test_noisy_claims_are_not_perturbed_again(run: Run, claims: Path) -> None:
+    noisy = claims.with_name("noisy.parquet")
+    run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
+    done = run("perturb", noisy, "-o", claims.with_name("x.csv"), "--range", "0:10", "--epsilon", "1")
+    assert done.code == 2
+    assert "noisy already" in done.err
+
+
+def test_a_damaged_mechanism_file_is_refused(run: Run, claims: Path) -> None:
+    noisy = claims.with_name("noisy.csv")
+    run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
+    beside = claims.with_name("noisy.mechanism.json")
+    told = json.loads(beside.read_text(encoding="utf-8"))
+    for damage in (
+        "{",
+        "[]",
+        json.dumps(told | {"format": 99}),
+        json.dumps(told | {"mechanism": "magic"}),
+        json.dumps(told | {"parameters": {"epsilon": -1, "range": [0, 10]}}),
+        json.dumps(told | {"parameters": {"epsilon": 1}}),
+        json.dumps(told | {"parameters": {"epsilon": 1, "range": [0, 10], "more": 1}}),
+    ):
+        beside.write_text(damage, encoding="utf-8")
+        done = run("discover", noisy)
+        assert done.code == 2, damage
+        assert done.err.count("\n") == 1
+        assert "noisy.mechanism.json" in done.err
+
+
+def test_standard_output_gives_the_claims_alone(run: Run, claims: Path) -> None:
+    done = run("perturb", claims, "-o", "-", "--range", "0:10", "--epsilon", "1")
+    assert done.out.startswith("object,user,value\no00,")
+    assert done.out.count("\n") == 721
