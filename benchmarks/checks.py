@@ -155,3 +155,54 @@ def follows(log_weight: Callable[[Floats, float], Floats], name: str) -> Check:
         return None
 
     return Check(f"chi-square against the exact {name} at error probability {CHANCE:g}", complaint)
+
+
+def same_truths(method: str) -> Check:
+    """For who finds truths by a method; ours are among the inputs."""
+
+    def complaint(inputs: Arrays, answers: Arrays) -> str | None:
+        ours, found = inputs[f"{method}_truths"], answers["truths"]
+        counts = np.diff(inputs["offsets"])
+        means = np.add.reduceat(inputs["values"], inputs["offsets"][:-1]) / counts
+        squares = np.add.reduceat((inputs["values"] - np.repeat(means, counts)) ** 2, inputs["offsets"][:-1])
+        apart = float(np.mean(np.abs(found - ours) / np.sqrt(squares / (counts - 1))))
+        if not apart <= TRUTH_TOLERANCE:
+            return f"truths differ from ours by {apart:.1e} of a spread, allowed are {TRUTH_TOLERANCE:g}"
+        sweeps, wanted = int(answers["sweeps"]), int(inputs[f"{method}_sweeps"])
+        return None if sweeps == wanted else f"{sweeps} sweeps instead of {wanted}"
+
+    return Check(
+        f"truths within {TRUTH_TOLERANCE:g} of an object's spread of ours, on average, and as many sweeps",
+        complaint,
+    )
+
+
+TRUTH_TOLERANCE = 1e-3  # sweeps stop when truths move by less than 1e-6; slow ones would go on for long
+
+
+def all_read(method: str) -> Check:
+    """For who reads values, codes and offsets, and adds them up."""
+
+    def complaint(inputs: Arrays, answers: Arrays) -> str | None:
+        codes = float(inputs["users"].sum(dtype=np.int64) + inputs["offsets"][:-1].sum())
+        exact = np.array([inputs["values"].sum(), codes])
+        worst = float(np.max(np.abs(answers["sums"] / exact - 1.0)))
+        return None if worst <= 1e-9 else f"sums are off by {worst:.1e} of their value"
+
+    return Check(f"sums within 1e-9 of NumPy's, as many sweeps as {method.upper()} takes", complaint)
+
+
+def same_labels(name: str) -> Check:
+    """For who picks labels; ours are among the inputs. Where labels are level, anybody may pick any."""
+
+    def complaint(inputs: Arrays, answers: Arrays) -> str | None:
+        offsets, labels = inputs["offsets"], inputs["values"].astype(np.int64)
+        objects, choices = offsets.size - 1, int(inputs["choices"])
+        cells = np.repeat(np.arange(objects), np.diff(offsets)) * choices + labels
+        votes = np.bincount(cells, minlength=objects * choices).reshape(objects, choices)
+        picked, ours = (np.asarray(one, dtype=np.int64) for one in (answers["labels"], inputs[name]))
+        each = np.arange(objects)
+        wrong = int(np.count_nonzero(votes[each, picked] != votes[each, ours]))
+        return f"{wrong} labels have other numbers of votes than ours" if wrong else None
+
+    return Check("as many votes behind each label as behind ours", complaint)

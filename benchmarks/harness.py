@@ -57,7 +57,8 @@ class Work:
 
     `make(folder, count)` gives the inputs for so many units; files that go with them lie in the folder.
     `part(inputs, share)` gives every so-many-th unit of them. `warm` units are done before the clock starts
-    (0: a cold start is what is measured). Ratios are to the contestant named `baseline`.
+    (0: a cold start is what is measured). Ratios are to the contestant named `baseline`. `scores` are what
+    else is told of each contestant, functions of inputs and answers by name.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Work:
     warm: int
     part: Callable[[Arrays, int], Arrays] | None = None
     baseline: str | None = None
+    scores: Mapping[str, Callable[[Arrays, Arrays], float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Measured:
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
     peak_bytes: list[int] = field(default_factory=list)
+    scores: dict[str, list[float]] = field(default_factory=dict)
     library: str = ""
     error: str | None = None
 
@@ -137,6 +140,7 @@ class Measured:
             "seconds": _spread([one * self.scale for one in self.seconds]),
             "cpu_seconds": _spread([one * self.scale for one in self.cpu_seconds]),
             "peak_bytes": _spread(self.peak_bytes),
+            **({"scores": {name: median(told) for name, told in self.scores.items()}} if self.scores else {}),
             "checked": check.what if check else None,
             "error": self.error,
         }
@@ -168,6 +172,12 @@ class Found:
     def seconds(self, work: str, contestant: str) -> float | None:
         """Median wall seconds."""
         return self.median_of("seconds", work, contestant)
+
+    def score(self, work: str, contestant: str, name: str) -> float | None:
+        """The median of one of the work's scores."""
+        one = self.measured.get((work, contestant))
+        told = one.scores.get(name) if one is not None and one.error is None else None
+        return float(median(told)) if told else None
 
     def ratio(self, work: str, slow: str, fast: str, what: str = "seconds") -> float | None:
         """How many times as much the one takes as the other."""
@@ -326,6 +336,8 @@ def _run_once(one: Measured, inputs: _Inputs, settings: Settings) -> None:
         complaint = _complaint(one.contestant.check, inputs.arrays(share), answers)
         if complaint is not None:
             raise processes.FailedError(f"wrong answer: {complaint}")
+    for name, score in one.work.scores.items():
+        one.scores.setdefault(name, []).append(score(inputs.arrays(share), answers))
     one.seconds.append(told["seconds"])
     one.cpu_seconds.append(told["cpu_seconds"])
     one.peak_bytes.append(told["peak_bytes"])

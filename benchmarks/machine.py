@@ -16,11 +16,16 @@ def describe() -> dict[str, Any]:
     return {
         "cpu": cpu_model(),
         "cores": cores(),
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "memory_gib": round(memory_bytes() / 2**30, 1),
         "system": platform.system(),
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in LIBRARIES},
     }
+
+
+def memory_bytes() -> int:
+    """All the memory there is."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def cores() -> int:

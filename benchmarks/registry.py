@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks import growth, machine, noise, release, startup
+from benchmarks import growth, machine, noise, release, startup, truth, truth_large
 from benchmarks.harness import Benchmark, Settings, measure
 from crowdveil.errors import ParameterError
 from crowdveil.files import whole_file
 from crowdveil.report.certificate import to_json
 from crowdveil.report.plots import save
 
-BENCHMARKS = {one.name: one for one in (module.BENCHMARK for module in (release, growth, noise, startup))}
+MODULES = (release, growth, noise, startup, truth, truth_large)
+BENCHMARKS = {module.BENCHMARK.name: module.BENCHMARK for module in MODULES}
 
 
 def named(name: str | None) -> list[Benchmark]:

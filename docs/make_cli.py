@@ -18,7 +18,9 @@ COMMANDS = [
     "audit",
     "bench",
     "plan release",
+    "plan sensing",
     "simulate claims",
+    "simulate sensing",
     "reproduce",
 ]
 PAGE = Path(__file__).with_name("cli.md")

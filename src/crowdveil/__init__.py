@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from crowdveil.files import read_claims
     from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee
     from crowdveil.ledger import Ledger
+    from crowdveil.public_range import Range
     from crowdveil.randomness import secure, seeded
     from crowdveil.release.basic import Basic
     from crowdveil.release.basic import release as release_basic
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from crowdveil.release.deniability import PrivacyTest
     from crowdveil.release.priscrowd import PrisCrowd
     from crowdveil.release.priscrowd import release as release_priscrowd
-    from crowdveil.release.result import Range, Release, Status
+    from crowdveil.release.result import Release, Status
     from crowdveil.report.bundle import write_bundle
 
 _HOMES = {
@@ -46,7 +47,7 @@ _HOMES = {
     "ParameterError": "errors",
     "PrisCrowd": "release.priscrowd",
     "PrivacyTest": "release.deniability",
-    "Range": "release.result",
+    "Range": "public_range",
     "Release": "release.result",
     "Status": "release.result",
     "read_claims": "files",

@@ -14,8 +14,8 @@ from crowdveil.audit.case import Audit, Event, Outputs, column
 from crowdveil.audit.registry import AUDITS
 from crowdveil.audit.run import run_audit
 from crowdveil.local import Laplace, Mechanism, VariancePerUser, perturb_one
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
-from crowdveil.release.result import Range
 
 MANY = ((0.0,) * 30, (1.0,) * 30)
 ATTACKED: dict[str, tuple[Mechanism, tuple[tuple[float, ...], ...]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
 
+from benchmarks import truth  # noqa: E402
 from benchmarks.harness import Bar, Benchmark, Check, Contestant, Found, Work  # noqa: E402
 from benchmarks.pictures import seconds_as_bars  # noqa: E402
 from benchmarks.registry import BENCHMARKS  # noqa: E402
@@ -77,7 +79,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(run: Run) -> None:
     done = run("bench", "nothing")
     assert done.code == 2
     assert done.err.count("\n") == 1
-    for name in ("release", "growth", "noise", "startup"):
+    for name in ("release", "growth", "noise", "startup", "truth", "truth-large"):
         assert name in done.err
 
 
@@ -130,3 +132,25 @@ def test_our_noise_alone(run: Run, tmp_path: Path) -> None:
     against = [bar for bar in results["bars"] if "against" in bar["what"]]
     assert all(bar["measured"] is None and bar["met"] is None for bar in against)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["noise.json", "noise.svg"]
+
+
+def test_our_truths_alone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(quick: bool) -> list[Work]:
+        """Some of the contestants, to be quick."""
+        numbers, _, votes, *_ = truth.works(quick)
+        return [
+            replace(numbers, contestants=numbers.contestants[::2]),
+            replace(votes, contestants=votes.contestants[:1], baseline=None),
+        ]
+
+    monkeypatch.setitem(BENCHMARKS, "truth", replace(truth.BENCHMARK, works=some))
+    done = run("bench", "truth", "--quick", "--without-peers", "--json", "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    (results,) = done.json()["benchmarks"]
+    numbers, votes = (work["contestants"] for work in results["works"])
+    assert [one["name"] for one in numbers] == [truth.TWO, truth.READ]
+    assert len({one["scores"]["sweeps"] for one in numbers}) == 1
+    assert [one["scores"]["accuracy"] > 0.9 for one in votes] == [True]
+    against = [bar for bar in results["bars"] if "NumPy" in bar["what"] or "pandas" in bar["what"]]
+    assert all(bar["measured"] is None and bar["met"] is None for bar in against)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["truth.json", "truth.svg"]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,20 @@ import pytest
 import naive
 from crowdveil.randomness import seeded
 from crowdveil.release.deniability import PrivacyTest
+from crowdveil.truth import crh, gtm
 
 ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
 
-from benchmarks import checks, claims, environments, growth, harness, processes, registry  # noqa: E402
+from benchmarks import checks, claims, crowds, environments, growth, harness, processes, registry, truth  # noqa: E402
 from benchmarks.harness import Bar, Benchmark, Check, Contestant, Found, Measured, Settings, Work  # noqa: E402
-from benchmarks.peers import numpy_loop  # noqa: E402
+from benchmarks.peers import (  # noqa: E402
+    numpy_loop,
+    numpy_truths,
+    pandas_groupby_truths,
+    pandas_merge_truths,
+)
 from benchmarks.pictures import seconds_as_bars  # noqa: E402
 
 SCRIPT = """
@@ -252,6 +259,60 @@ def test_wrong_densities_and_draws_are_noticed() -> None:
     flat = np.broadcast_to(right["draws"].mean(axis=1)[:, None], right["draws"].shape)
     assert "variance" in str(complaint(arrays, {**right, "draws": flat}))
     assert "finite" in str(complaint(arrays, {**right, "draws": right["draws"] * np.nan}))
+
+
+def _answers(steps: Any) -> Any:
+    next(steps)
+    next(steps)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    return end.value.value
+
+
+@pytest.mark.parametrize("method", ["gtm", "crh"])
+@pytest.mark.parametrize("peer", [numpy_truths, pandas_groupby_truths, pandas_merge_truths])
+def test_the_peers_truths_are_ours(peer: Any, method: str) -> None:
+    arrays = crowds.numbers(300, 10)
+    prior = gtm.GTM(beta=1.0)  # whatever the default is: this one rests soon
+    table = claims.as_claims(arrays)
+    ours = gtm.discover(table, prior) if method == "gtm" else crh.discover(table)
+    settings = {"gtm_alpha": np.array(prior.alpha), "gtm_beta": np.array(prior.beta)}
+    arrays |= {**settings, f"{method}_truths": ours.estimates, f"{method}_sweeps": np.array(ours.sweeps)}
+    check = checks.same_truths(method)
+    found = _answers(peer.truths(arrays, method))
+    assert check.complaint(arrays, found) is None
+    np.testing.assert_allclose(found["truths"], ours.estimates, rtol=0, atol=1e-4)
+    assert "differ" in str(check.complaint(arrays, {**found, "truths": found["truths"] + 1e-2}))
+    assert "sweeps" in str(check.complaint(arrays, {**found, "sweeps": np.array(1)}))
+
+
+def test_labels_with_fewer_votes_are_noticed() -> None:
+    arrays = truth._with_majority(crowds.labels(50, 10, 3))
+    check = checks.same_labels("majority")
+    ours = arrays["majority"]
+    assert check.complaint(arrays, {"labels": ours}) is None
+    assert "other numbers of votes" in str(check.complaint(arrays, {"labels": (ours + 1) % 3}))
+
+
+def test_simulated_crowds_are_claims() -> None:
+    for arrays in (crowds.numbers(70, 10), crowds.labels(1, 500, 3), crowds.labels(30, 7, 2)):
+        pairs = np.stack([crowds.owners(arrays), arrays["users"]])
+        assert np.unique(pairs, axis=1).shape[1] == arrays["values"].size
+        assert arrays["users"].max() < arrays["user_count"]
+        values = arrays["values"].reshape(arrays["offsets"].size - 1, -1)
+        assert np.all(np.diff(values, axis=1) >= 0)
+
+
+def test_scores_are_told_of_each_contestant(script: Path) -> None:
+    job = replace(
+        work(Contestant("ours", script, "doubled", check=TWICE), Contestant("broken", script, "broken")),
+        scores={"sum": lambda inputs, answers: float(answers["y"].sum() - inputs["x"].sum())},
+    )
+    found = run(job, repeats=2)
+    assert found.score("double", "ours", "sum") == 66.0
+    assert found.score("double", "ours", "nothing") is None
+    assert found.score("double", "broken", "sum") is None
+    assert found.to_dict()[0]["contestants"][0]["scores"] == {"sum": 66.0}
 
 
 def test_moments_behind_the_privacy_test_are_those_of_draws() -> None:

@@ -31,9 +31,11 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["discover"],
         ["perturb"],
         ["plan", "release"],
+        ["plan", "sensing"],
         ["reproduce"],
         ["simulate"],
         ["simulate", "claims"],
+        ["simulate", "sensing"],
     ],
 )
 def test_every_command_has_help_with_an_example(run: Run, command: list[str]) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from conftest import Run
 from crowdveil.experiments.planning import ReleasePlan, plan_release
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
-from crowdveil.release.result import Range
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from crowdveil.experiments.planning import (
     ReleasePlan,
     plan_release,
 )
+from crowdveil.public_range import Range
 from crowdveil.release.attempts import Attempts
-from crowdveil.release.result import Range
 from crowdveil.release.smoothed import Smoothed
 
 TEN = Range(0.0, 10.0)

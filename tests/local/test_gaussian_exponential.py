@@ -27,10 +27,10 @@ from crowdveil.local.gaussian_exponential import (
     WeakGuarantee,
     paper_delta,
 )
+from crowdveil.public_range import Range
 from crowdveil.randomness import chacha, seeded
 from crowdveil.randomness.gaussian import check_variance, discrete_gaussian
 from crowdveil.randomness.samplers import discrete_laplace
-from crowdveil.release.result import Range
 
 ERROR = 1e-6
 ONE, TEN = Range(0.0, 1.0), Range(0.0, 10.0)

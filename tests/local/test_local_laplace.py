@@ -14,8 +14,8 @@ from crowdveil.claims import Claims
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.local import Laplace, fresh_variance, perturb
+from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
-from crowdveil.release.result import Range
 
 ERROR = 1e-6
 TEN = Range(0.0, 10.0)

@@ -21,6 +21,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee
 from crowdveil.kernels.attempts import seeds_between
 from crowdveil.kernels.smoothed import draw_weighted, fold
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.samplers import below, laplace_at_least
@@ -33,7 +34,7 @@ from crowdveil.release.attempts import (
     pass_chances,
     release,
 )
-from crowdveil.release.result import Range, Status
+from crowdveil.release.result import Status
 from crowdveil.release.smoothed import gaussian_weights
 
 modest = settings(deadline=None, derandomize=True, max_examples=80)

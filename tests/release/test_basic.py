@@ -13,9 +13,10 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
+from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
 from crowdveil.release.basic import Basic, release
-from crowdveil.release.result import Range, Status
+from crowdveil.release.result import Status
 
 Floats = NDArray[np.float64]
 

@@ -23,6 +23,7 @@ from crowdveil.kernels.templates import (
     gaussian_likelihood_table,
     likelihood_table,
 )
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure, seeded
 from crowdveil.release import priscrowd
 from crowdveil.release.certified import Certified, fit, release, usefulness
@@ -32,7 +33,6 @@ from crowdveil.release.noise import CountNoise
 from crowdveil.release.plain import plain_densities
 from crowdveil.release.posterior import bins_for, typical_spread
 from crowdveil.release.priscrowd import PrisCrowd
-from crowdveil.release.result import Range
 from crowdveil.release.second_look import claim_sensitivity
 
 ONE = LocalEngine(1)

@@ -18,10 +18,11 @@ from crowdveil.errors import ParameterError
 from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.guarantee import Deniability, NoGuarantee
 from crowdveil.kernels import candidates
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.release.deniability import PrivacyTest, draw
 from crowdveil.release.priscrowd import PrisCrowd, estimate, release
-from crowdveil.release.result import Range, Status
+from crowdveil.release.result import Status
 from crowdveil.release.weights import Weights, estimate_weights
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)

@@ -12,10 +12,10 @@ from crowdveil.accounting import zcdp_epsilon
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.release.histogram import noisy_histograms
 from crowdveil.release.noise import CountNoise, count_noise, gaussian_cost
-from crowdveil.release.result import Range
 
 
 def test_without_a_delta_it_is_laplace_of_the_sensitivity_over_epsilon() -> None:

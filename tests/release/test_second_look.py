@@ -12,9 +12,9 @@ from scipy.stats import chi2
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.release.histogram import Histograms, noisy_histograms
-from crowdveil.release.result import Range
 from crowdveil.release.second_look import (
     claim_sensitivity,
     weight_steps,

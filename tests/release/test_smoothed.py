@@ -20,11 +20,12 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee
 from crowdveil.kernels.smoothed import draw_weighted, fold
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.samplers import below
 from crowdveil.release import smoothed
-from crowdveil.release.result import Range, Status
+from crowdveil.release.result import Status
 from crowdveil.release.smoothed import Smoothed, pair_delta, pair_epsilon, release
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)

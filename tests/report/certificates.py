@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
+from crowdveil.public_range import Range
 from crowdveil.release.certified import Certified
-from crowdveil.release.result import Range, Release
+from crowdveil.release.result import Release
 from crowdveil.report.certificate import certificate, to_json
 
 PURE = Guarantee(1.0, 0.0, "claim", "replace-one", "central", ("the range was declared",))

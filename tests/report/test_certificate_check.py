@@ -12,8 +12,8 @@ from certificates import CASES, DENIABLE, NOTHING, PURE, claim, made, stated, wr
 
 from crowdveil.errors import InputError
 from crowdveil.guarantee import Deniability, Guarantee, Promise
+from crowdveil.public_range import Range
 from crowdveil.release.certified import Certified
-from crowdveil.release.result import Range
 from crowdveil.report.certificate import SCHEMA_VERSION, to_json
 from crowdveil.report.certificate_check import read_certificate
 

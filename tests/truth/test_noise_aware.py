@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
@@ -64,10 +64,13 @@ def test_beliefs_equal_those_of_a_slow_twin() -> None:
     user_levels = np.linspace(0.2, noise_aware.LEVELS - 1.3, 7)
     count = len(claims.objects)
     means, errors, reach = np.full(count, 5.0), np.full(count, 10.0), np.full(count, 6.0)
+    medians = np.empty(count)
     for _ in range(4):  # each looks closer
-        noise_aware._believe(claims, law, levels, user_levels, 5.0, 2.0, reach, means, errors, LocalEngine(1))
+        noise_aware._believe(
+            *(claims, law, levels, user_levels, 2.0, 3.5, reach, means, errors, medians, LocalEngine(1))
+        )
     points = np.linspace(0, 10, 4001)
-    prior = 0.9 * norm.pdf(points, 5.0, 2.0) + 0.1 / 10
+    prior = 0.9 * beta.pdf(points / 10, 2.0, 3.5) + 0.1
     for i in range(count):
         logs = np.log(prior)
         for s in range(claims.offsets[i], claims.offsets[i + 1]):
@@ -81,6 +84,9 @@ def test_beliefs_equal_those_of_a_slow_twin() -> None:
         deviation = sqrt(float(belief @ np.square(points - expected)))
         assert means[i] == pytest.approx(expected, abs=0.02 * deviation)
         assert errors[i] == pytest.approx(deviation, rel=0.03)
+        assert medians[i] == pytest.approx(
+            points[np.searchsorted(belief.cumsum(), 0.5)], abs=0.05 * deviation
+        )
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -103,6 +109,19 @@ def test_knowing_the_noise_wins(name: str) -> None:
         away = np.mean(gained) / (np.std(gained, ddof=1) / sqrt(45))
         # Where the noise is small GTM is as good. Elsewhere 5.5 errors of the mean: a chance below 1e-6.
         assert away > (5.5 if rule == "mean" or name in ("laplace 1", "laplace 4") else -1.0), (rule, away)
+
+
+def test_the_law_of_truths_is_learned_where_they_lie_at_the_ends() -> None:
+    rng = np.random.default_rng(5)
+    truths = np.where(rng.random(300) < 0.6, 0.0, 10.0)
+    values = np.clip(truths[:, None] + 0.3 * rng.normal(size=(300, 10)), 0, 10)
+    numbers = np.arange(3000)
+    claims = perturb(
+        Claims.from_columns(numbers // 10, numbers % 10, values.ravel()), LAPLACE[1], rng=seeded(1)
+    ).claims
+    found = noise_aware.discover(claims, LAPLACE[1].law)
+    clipped = np.clip(mean.discover(claims).estimates, 0, 10)
+    assert np.abs(found.estimates - truths).mean() < 0.6 * np.abs(clipped - truths).mean()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -12,10 +12,10 @@ import numpy as np
 from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, equal
 from crowdveil.audit.releases import repeated, rows
 from crowdveil.engines import LocalEngine
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
 from crowdveil.release import attempts
 from crowdveil.release.attempts import Attempts
-from crowdveil.release.result import Range
 
 _TEN = Range(0.0, 10.0)
 _PLACES = (5.0, 9.0)  # of one claim; all others are at 5, and no kernel reaches from one to the other

@@ -17,11 +17,11 @@ from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal,
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.randomness.response import Response
 from crowdveil.release import basic
 from crowdveil.release.basic import Basic
-from crowdveil.release.result import Range
 
 _PURE: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "unit": "a claim, replace-one", "whose": "ours"}
 _SYMBOLS = 6

@@ -12,11 +12,11 @@ from crowdveil.arrays import Floats, Ints
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
 from crowdveil.release import basic
 from crowdveil.release.basic import Basic
 from crowdveil.release.deniability import PrivacyTest, draw
-from crowdveil.release.result import Range
 from crowdveil.release.weights import Weights
 
 _TEN = Range(0.0, 10.0)

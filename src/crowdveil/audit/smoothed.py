@@ -12,9 +12,9 @@ from crowdveil.arrays import Floats
 from crowdveil.audit.case import Audit, Draws, Outputs, at_least
 from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
 from crowdveil.release import smoothed
-from crowdveil.release.result import Range
 from crowdveil.release.smoothed import Smoothed, cell_of, law, reflected
 
 CELL = Smoothed(Range(0.0, 4.0), bandwidth=0.01, per_object=10, lam=0.5, delta=0.1, resolution=1.0)

@@ -10,7 +10,7 @@ import typer
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crowdveil.release.result import Range
+    from crowdveil.public_range import Range
 
 ObjectColumn = Annotated[str | None, typer.Option("--object", help="Column of objects.", metavar="COLUMN")]
 UserColumn = Annotated[str | None, typer.Option("--user", help="Column of users.", metavar="COLUMN")]
@@ -26,7 +26,7 @@ Out = Annotated[Path, typer.Option("-o", "--out", help="Where to write.", metava
 
 def parse_range(text: str | None) -> Range | None:
     """LOW:HIGH as a Range."""
-    from crowdveil.release.result import Range
+    from crowdveil.public_range import Range
 
     if text is None:
         return None

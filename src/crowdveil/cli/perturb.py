@@ -151,24 +151,18 @@ def _told(made: Perturbed, description: Description, out: str) -> dict[str, Any]
         "claims": len(made.claims),
         "users": len(made.claims.users),
         "clamped": made.clamped,
-        "average_noise": _average(made),
+        "noise_deviation": made.law.variance**0.5,
         "private": not made.seeded,
         "promise": made.promise.to_dict(),
         "user_promise": made.user_promise.to_dict(),
     }
 
 
-def _average(made: Perturbed) -> float:
-    """The expected size of the noise of a claim."""
-    # A variance of exponential law and mean m makes noise of average size sqrt(m / 2).
-    return float((made.law.laplace_scale**2 + made.law.user_variance / 2) ** 0.5)
-
-
 def _lines(told: dict[str, Any]) -> list[str]:
     clamped = f", {told['clamped']} of them clamped to the range" if told["clamped"] else ""
     lines = [
         f"{told['claims']} noisy claims of {told['users']} users in {told['out']}{clamped}",
-        f"average noise {told['average_noise']:.4g}",
+        f"standard deviation of the noise {told['noise_deviation']:.4g}",
         f"each claim: {told['promise']['sentence']}",
         f"each user:  {told['user_promise']['sentence']}",
     ]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from crowdveil.cli.options import Json, parse_range
+from crowdveil.cli.plan_sensing import sensing
 from crowdveil.cli.release import Unit
 
 app = typer.Typer(
@@ -18,6 +19,9 @@ app = typer.Typer(
 @app.callback()
 def _group() -> None:
     pass
+
+
+app.command("sensing")(sensing)
 
 
 @app.command("release")

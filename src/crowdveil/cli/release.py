@@ -393,8 +393,8 @@ def demo(
 
     from crowdveil.cli.console import announce_compiling, say
     from crowdveil.files import read_claims
+    from crowdveil.public_range import Range
     from crowdveil.release.certified import Certified
-    from crowdveil.release.result import Range
     from crowdveil.report.bundle import check_bundle
 
     with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample:

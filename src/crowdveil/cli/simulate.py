@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdveil.cli.options import Force, Json
 from crowdveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Out = Annotated[str, typer.Option("-o", "--out", help="CSV or .parquet; - is standard output.")]
+TruthsOut = Annotated[str | None, typer.Option(help="Also write the truths here.", metavar="PATH")]
+Users = Annotated[int, typer.Option(help="How many users.")]
+Objects = Annotated[int, typer.Option(help="How many objects.")]
+DataSeed = Annotated[int, typer.Option(help="Another seed, other data.")]
 
 app = typer.Typer(help="The papers' simulated data, seeded.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -20,12 +29,12 @@ def _group() -> None:
 
 @app.command("claims")
 def claims(
-    out: Annotated[str, typer.Option("-o", "--out", help="CSV or .parquet; - is standard output.")],
-    truths: Annotated[str | None, typer.Option(help="Also write the truths here.", metavar="PATH")] = None,
-    users: Annotated[int, typer.Option(help="How many users.")] = 30,
-    objects: Annotated[int, typer.Option(help="How many objects.")] = 50,
+    out: Out,
+    truths: TruthsOut = None,
+    users: Users = 30,
+    objects: Objects = 50,
     unreliable: Annotated[float, typer.Option(help="Share of users who claim anything.")] = 0.3,
-    seed: Annotated[int, typer.Option(help="Another seed, other data.")] = 1,
+    seed: DataSeed = 1,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -33,20 +42,64 @@ def claims(
 
     Example: crowdveil simulate claims --unreliable 0.2 -o claims.csv --truths truths.csv
     """
-    from crowdveil.cli.console import say_json
     from crowdveil.experiments.simulation import SimulatedClaims
-    from crowdveil.files import check_new, write_table
-    from crowdveil.files.writing import STDOUT
     from crowdveil.randomness import seeded
 
     simulation = SimulatedClaims(users=users, objects=objects, unreliable=unreliable)
-    if truths == out:
+    told = {"unreliable": simulation.liars} if as_json else None
+    _write(simulation.frame(rng=seeded(seed)), simulation.truths(), out, truths, force=force, told=told)
+
+
+@app.command("sensing")
+def sensing(
+    out: Out,
+    truths: TruthsOut = None,
+    users: Users = 150,
+    objects: Objects = 30,
+    lambda1: Annotated[
+        float, typer.Option(help="Rate of users' error variances: their mean is 1/lambda1.")
+    ] = 1.0,
+    share: Annotated[
+        float, typer.Option(help="Share of the objects that each user makes claims about.")
+    ] = 1.0,
+    seed: DataSeed = 1,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """The sensing paper's simulation: truths U(0, 10), users' errors normal with exponential variances.
+
+    Example: crowdveil simulate sensing --lambda1 2 -o claims.csv --truths truths.csv
+    """
+    from crowdveil.experiments.sensing_simulation import SimulatedSensing
+    from crowdveil.randomness import seeded
+
+    simulation = SimulatedSensing(users=users, objects=objects, lambda1=lambda1, share=share)
+    rng = seeded(seed)
+    told = {"lambda1": lambda1} if as_json else None
+    _write(simulation.frame(rng=rng), simulation.truths(rng=rng), out, truths, force=force, told=told)
+
+
+def _write(
+    claims: pl.DataFrame,
+    truths: pl.DataFrame,
+    out: str,
+    truths_out: str | None,
+    *,
+    force: bool,
+    told: dict[str, Any] | None,
+) -> None:
+    """Write what was simulated, if all of it can be; then tell where, and whatever else is `told`."""
+    from crowdveil.cli.console import say_json
+    from crowdveil.files import check_new, write_table
+    from crowdveil.files.writing import STDOUT
+
+    if truths_out == out:
         raise ParameterError("claims and truths need files of their own")
-    for path in (out, truths):
+    for path in (out, truths_out):
         if path not in (None, STDOUT):
             check_new(Path(str(path)), force=force)
-    write_table(simulation.frame(rng=seeded(seed)), out, force=force)
-    if truths is not None:
-        write_table(simulation.truths(), truths, force=force)
-    if as_json and out != STDOUT:
-        say_json({"out": out, "truths": truths, "claims": users * objects, "unreliable": simulation.liars})
+    write_table(claims, out, force=force)
+    if truths_out is not None:
+        write_table(truths, truths_out, force=force)
+    if told is not None and out != STDOUT:
+        say_json({"out": out, "truths": truths_out, "claims": claims.height, **told})

@@ -11,13 +11,13 @@ from crowdveil.claims import Claims
 from crowdveil.experiments.datasets import DATASETS, data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.simulation import HarderClaims
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.release import certified, priscrowd
 from crowdveil.release.certified import Certified
 from crowdveil.release.density import curve
 from crowdveil.release.plain import plain_densities
 from crowdveil.release.priscrowd import PrisCrowd
-from crowdveil.release.result import Range
 from crowdveil.report import plots
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)

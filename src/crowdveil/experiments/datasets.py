@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
 from crowdveil.files import read_claims, read_truths
-from crowdveil.release.result import Range
+from crowdveil.public_range import Range
 
 FOLDER_VARIABLE = "CROWDVEIL_DATA"
 

@@ -26,13 +26,14 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Unit
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.release import attempts, basic, certified, smoothed
 from crowdveil.release.attempts import LARGEST_RATE, Attempts
 from crowdveil.release.basic import Basic
 from crowdveil.release.certified import USEFUL, Certified
 from crowdveil.release.measures import error_to_normal, silverman
-from crowdveil.release.result import Range, Release
+from crowdveil.release.result import Release
 from crowdveil.release.smoothed import Smoothed
 
 MOST_OBJECTS = 60

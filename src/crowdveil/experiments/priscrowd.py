@@ -14,6 +14,7 @@ from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.simulation import SimulatedClaims
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.release import basic, priscrowd
 from crowdveil.release.measures import (
@@ -26,7 +27,7 @@ from crowdveil.release.measures import (
     theorem1_bound,
 )
 from crowdveil.release.priscrowd import PrisCrowd
-from crowdveil.release.result import Range, Release, Status
+from crowdveil.release.result import Release, Status
 from crowdveil.release.weights import Weights
 from crowdveil.report import plots
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crowdveil.experiments import certified, priscrowd, priscrowd_real
+from crowdveil.experiments import (
+    certified,
+    priscrowd,
+    priscrowd_real,
+    sensing,
+    sensing_noise_aware,
+    sensing_real,
+)
 from crowdveil.experiments.result import Outcome, Settings
 
 EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
@@ -15,4 +22,12 @@ EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
     "priscrowd-time": priscrowd_real.cost,
     "certified-simulated": certified.simulated,
     "certified-real": certified.real,
+    "sensing-tradeoff": sensing.tradeoff,
+    "sensing-lambda1": sensing.quality,
+    "sensing-users": sensing.users,
+    "sensing-methods": sensing.methods,
+    "sensing-real": sensing_real.real,
+    "sensing-weights": sensing_real.weights,
+    "sensing-time": sensing_real.cost,
+    "sensing-noise-aware": sensing_noise_aware.gained,
 }

@@ -41,8 +41,8 @@ def believe(
     spacing: float,
     slope: float,
     levels: Floats,
-    centre: float,
-    spread: float,
+    a: float,
+    b: float,
     flat: float,
     low: float,
     high: float,
@@ -51,21 +51,24 @@ def believe(
     reach: Floats,
     means: Floats,
     errors: Floats,
+    medians: Floats,
 ) -> None:
     """Replace each object's belief (mean and deviation) by its posterior, looked for where belief was.
 
     An object's window goes `reach` deviations to either side; where that is too short it grows for good.
-    The prior of a truth is normal around `centre`, but for a share that is `flat` over [low, high].
+    The prior of a truth is Beta(a, b) over [low, high], but for a share that is `flat`.
     """
     log_belief = np.empty(POINTS)
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     for i in range(first, last):
         begin = max(low, means[i] - reach[i] * errors[i])
         end = min(high, means[i] + reach[i] * errors[i])
         step = (end - begin) / (POINTS - 1)
         for p in range(POINTS):
-            apart = (begin + p * step - centre) / spread
-            bell = math.exp(-0.5 * apart * apart) / (spread * 2.5066282746310002)
-            log_belief[p] = math.log((1.0 - flat) * bell + flat / (high - low))
+            # An end of the range may have infinite density: there, that of a quarter step inside.
+            share = (min(max(begin + p * step, low + 0.25 * step), high - 0.25 * step) - low) / (high - low)
+            shape = math.exp((a - 1.0) * math.log(share) + (b - 1.0) * math.log1p(-share) - log_beta)
+            log_belief[p] = math.log((1.0 - flat) * shape + flat)
         for s in range(offsets[i], offsets[i + 1]):
             level = levels[user_codes[s]]
             k = min(int(level), tables.shape[0] - 2)
@@ -88,6 +91,12 @@ def believe(
         for p in range(POINTS):
             second += log_belief[p] * (p - middle) * (p - middle)
         means[i] = begin + middle * step
+        p, passed = 0, log_belief[0]
+        while passed < 0.5 * whole:
+            p += 1
+            passed += log_belief[p]
+        # Each point stands for the half steps around it.
+        medians[i] = min(end, max(begin, begin + (p + 0.5 - (passed - 0.5 * whole) / log_belief[p]) * step))
         # No narrower than the points can tell: the next look is closer.
         errors[i] = step * math.sqrt(second / whole + 1.0 / 12.0)
         cut = (begin > low and log_belief[0] > _TAIL) or (end < high and log_belief[POINTS - 1] > _TAIL)

@@ -31,28 +31,32 @@ def add_squared_residuals(
     without a scale has a truth and tells nothing about users, and one without a claim has no truth (NaN).
     """
     for i in range(first, last):
-        a, b = offsets[i], offsets[i + 1]
-        truths[i] = weighted_mean(values[a:b], user_codes[a:b], weights, prior) if b > a else np.nan
+        a, b = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
+        truth = weighted_mean(values, user_codes, weights, prior, a, b) if b > a else np.nan
+        truths[i] = truth
         if scales[i] > 0.0:
             in_units = unit / scales[i]
             for s in range(a, b):
-                residual = values[s] - truths[i]
-                totals[user_codes[s]] += np.int64(residual * residual * in_units + 0.5)
+                residual = values[s] - truth
+                totals[np.uint64(user_codes[s])] += np.int64(residual * residual * in_units + 0.5)
 
 
 @compiled
-def weighted_mean(x: Floats, users: Codes, weights: Floats, prior: float) -> float:
+def weighted_mean(x: Floats, users: Codes, weights: Floats, prior: float, a: int, b: int) -> float:
     """The mean of ascending claims by their users' weights, taken around the median: digits are kept."""
-    n = x.size
-    centre = x[n // 2] + 0.5 * (x[(n - 1) // 2] - x[n // 2])
-    weighted = plain = 0.0
-    whole = prior
-    for s in range(n):
-        weight = weights[users[s]]
+    upper, lower = (a + b) >> np.uint64(1), (a + b - np.uint64(1)) >> np.uint64(1)
+    centre = x[upper] + 0.5 * (x[lower] - x[upper])
+    whole, weighted = prior, 0.0
+    for s in range(a, b):
+        weight = weights[np.uint64(users[s])]
         whole += weight
         weighted += weight * (x[s] - centre)
+    if whole > 0.0:
+        return centre + weighted / whole
+    plain = 0.0
+    for s in range(a, b):
         plain += x[s] - centre
-    return centre + (weighted / whole if whole > 0.0 else plain / n)
+    return centre + plain / (b - a)
 
 
 @compiled
@@ -74,15 +78,36 @@ def standard_errors(
     weight, has an infinite error.
     """
     for i in range(first, last):
-        a, b = offsets[i], offsets[i + 1]
+        a, b = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
         whole = squares = spread = 0.0
         for s in range(a, b):
-            whole += weights[user_codes[s]]
+            whole += weights[np.uint64(user_codes[s])]
+        truth = truths[i]
         for s in range(a, b):
-            share = weights[user_codes[s]] / whole if whole > 0.0 else 1.0 / (b - a)
-            apart = share * (values[s] - truths[i]) / (1.0 - share) if share < 1.0 else 0.0
+            share = weights[np.uint64(user_codes[s])] / whole if whole > 0.0 else 1.0 / (b - a)
+            apart = share * (values[s] - truth) / (1.0 - share) if share < 1.0 else 0.0
             squares += share * share
             spread += apart * apart
-        known = b - a > 1 and squares < 1.0 - 1e-9
+        known = b - a > np.uint64(1) and squares < 1.0 - 1e-9
         errors[i] = math.sqrt(spread) if known else np.inf
         freedom[i] = max(1.0, 1.0 / squares - 1.0) if known else 0.0
+
+
+@compiled
+def add_claims(offsets: Ints, user_codes: Codes, scales: Floats, first: int, last: int, totals: Ints) -> None:
+    """Add one to a user's total for each claim about an object with a scale."""
+    for i in range(first, last):
+        if scales[i] > 0.0:
+            for s in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+                totals[np.uint64(user_codes[s])] += 1
+
+
+@compiled
+def mean_step(truths: Floats, before: Floats, sd: Floats) -> float:
+    """How far truths moved on average, in spreads; objects without a spread are left out."""
+    steps, moving = 0.0, 0
+    for i in range(truths.size):
+        if sd[i] > 0.0:
+            steps += abs(truths[i] - before[i]) / sd[i]
+            moving += 1
+    return steps / moving if moving > 0 else 0.0

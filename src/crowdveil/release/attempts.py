@@ -29,9 +29,10 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels.attempts import attempt
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure
 from crowdveil.release.deniability import PrivacyTest
-from crowdveil.release.result import Range, Release
+from crowdveil.release.result import Release
 from crowdveil.release.smoothed import DrawnOnGrid, cell_of, check_grid, gaussian_weights
 
 LARGEST_ATTEMPTS = 10_000

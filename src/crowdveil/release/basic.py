@@ -20,9 +20,10 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import candidates
+from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness import Randomness, secure
 from crowdveil.randomness.samplers import INTEGER_LIMIT
-from crowdveil.release.result import STEPS_IN_RANGE, Range, Release, Status, check_resolution
+from crowdveil.release.result import Release, Status
 
 
 @dataclass(frozen=True)

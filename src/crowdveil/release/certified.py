@@ -26,12 +26,13 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Adjacency, Guarantee, Unit, rational
+from crowdveil.public_range import Range, check_resolution
 from crowdveil.randomness import Randomness, secure
 from crowdveil.release.histogram import Histograms, noisy_histograms, pair_distances
 from crowdveil.release.noise import count_noise
 from crowdveil.release.plain import draw, plain_densities
 from crowdveil.release.posterior import Estimate, bins_for, typical_spread
-from crowdveil.release.result import Range, Release, Status, check_per_object, check_resolution
+from crowdveil.release.result import Release, Status, check_per_object
 from crowdveil.release.second_look import MOST_STEPS, claim_sensitivity, weight_steps, weighted_histograms
 
 PAIR_SHARE = 0.15  # of epsilon at the most goes to the typical spread ...

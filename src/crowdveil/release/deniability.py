@@ -22,8 +22,9 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, NoGuarantee, rational
 from crowdveil.kernels import candidates
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.release.result import Range, Status, check_per_object
+from crowdveil.release.result import Status, check_per_object
 from crowdveil.release.weights import Weights
 
 TRIES_PER_CLAIM = 100

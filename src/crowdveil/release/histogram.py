@@ -22,9 +22,9 @@ from crowdveil.engines import LocalEngine
 from crowdveil.guarantee import Adjacency
 from crowdveil.kernels import histograms
 from crowdveil.kernels.histograms import CELLS
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
 from crowdveil.release.noise import CountNoise, count_noise
-from crowdveil.release.result import Range
 
 RATIO = 1.6
 

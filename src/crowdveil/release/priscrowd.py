@@ -14,15 +14,10 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, NoGuarantee
+from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness import Randomness, secure
 from crowdveil.release.deniability import PrivacyTest, draw
-from crowdveil.release.result import (
-    STEPS_IN_RANGE,
-    Range,
-    Release,
-    check_per_object,
-    check_resolution,
-)
+from crowdveil.release.result import Release, check_per_object
 from crowdveil.release.weights import Weights, estimate_weights, smallest_bandwidth, uniform_weights
 
 

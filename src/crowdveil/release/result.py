@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import NoGuarantee, Promise
-from crowdveil.public_range import STEPS_IN_RANGE as STEPS_IN_RANGE
-from crowdveil.public_range import Range as Range
-from crowdveil.public_range import check_resolution as check_resolution
 
 
 class Status(IntEnum):

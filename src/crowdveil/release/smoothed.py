@@ -29,8 +29,9 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels.smoothed import draw_smoothed
+from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness import Randomness, secure
-from crowdveil.release.result import STEPS_IN_RANGE, Range, Release, Status, check_resolution
+from crowdveil.release.result import Release, Status
 
 LARGEST_GRID = 10_000
 LARGEST_DRAWS = 10_000

@@ -145,7 +145,7 @@ def _global(
     claims: Claims, h0: Floats, loss: str, normaliser: Literal["sum", "max"], engine: LocalEngine
 ) -> tuple[Floats, int, bool]:
     """g_s = -log(L_s / sum L), iterated with the densities that g gives."""
-    made = judged_claims(claims, h0)
+    made = judged_claims(claims, h0, engine)
     judged = made > 0
     g = np.ones(len(claims.users))
     if not judged.any():

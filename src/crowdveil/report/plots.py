@@ -15,6 +15,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from crowdveil.arrays import Floats
 from crowdveil.report.charts import BLUE, COLOURS, GREEN, ORANGE, PURPLE, RED, SKY
@@ -122,3 +123,29 @@ def draw_line(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) ->
     """One line."""
     axes.plot(x, y, color=RED, linewidth=1.6)
     axes.set_ylabel(label)
+
+
+@styled()
+def draw_lines(
+    axes: Axes, lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], label: str, *, dashed: str = ""
+) -> None:
+    """A line for each name through its points (x, y); the one called `dashed` is in the text's own ink."""
+    colours = [RED, GREEN, SKY, BLUE, PURPLE, ORANGE]
+    for index, (name, (x, y)) in enumerate(lines.items()):
+        style: Any = {"color": colours[index % 6], "linestyle": "-" if index < 6 else ":"}
+        if name == dashed:
+            style = {"color": _INK, "linestyle": "--"}
+        axes.plot(x, y, marker="o", markersize=3, linewidth=1.4, label=name, **style)
+    axes.set_ylabel(label)
+    axes.legend(fontsize=7, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def scale_by_logarithm(axes: Axes, places: Sequence[float]) -> None:
+    """Logarithmic axes with plain numbers at these places of x, and at 1, 2, 5, 10, ... of y."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(places, [f"{place:g}" for place in places])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_locator(NullLocator())

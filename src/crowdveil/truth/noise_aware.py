@@ -1,10 +1,10 @@
 """Noise-aware inference: the law of the noise is public, so truths are inferred under it, not around it.
 
-The model: truths come from a normal law (a tenth of them from anywhere in the public range), a user's errors
-from a normal one whose spread is one of some levels, and then comes the noise that is known. Truths' law and
-users' levels are learned from all objects and users together (empirical Bayes), each truth is the mean of its
-posterior, its error the posterior's deviation. So objects with little information are pulled towards the
-others, claims far off count for less (Laplace noise), and truths stay in the range.
+The model: truths come from a Beta law over the public range (a tenth of them from anywhere in it), a user's
+errors from a normal one whose spread is one of some levels, and then comes the noise that is known. The law
+of truths and the users' levels are learned from all objects and users together (empirical Bayes). An estimate
+is the median of a truth's posterior, its error the posterior's deviation. So objects with little information
+are pulled towards the others, claims far off count for less (Laplace noise), and truths stay in the range.
 
 Whatever it computes, it computes from noisy claims alone: it costs nothing.
 """
@@ -26,7 +26,10 @@ from crowdveil.truth.result import Truths
 from crowdveil.truth.sweeps import judged_claims
 
 FLAT = 0.1  # share of truths that may lie anywhere in the range
-LEVELS = 12  # of users' errors, from a five-hundredth of the range up
+LEAST_SHARE = 0.01  # of the range: as near to an end as the mean of truths may lie, and their least deviation
+LEAST_WHOLE = 0.05  # a + b of Beta(a, b): below, all truths would lie at the ends
+PSEUDO_USERS = 10.0  # of any level: few users do not tell the law of all
+LEVELS = 20  # of users' errors, from a five-hundredth of the range up
 TOLERANCE = 1e-3  # of a belief's deviation, on average
 CAP = 60
 MANY = 1e9  # degrees of freedom: beliefs are taken for normal
@@ -79,27 +82,28 @@ def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None
     engine = engine or LocalEngine()
     farthest = max(abs(claims.values - law.low).max(), abs(claims.values - law.high).max())
     levels = _Levels.of(law, float(farthest))
-    made = judged_claims(claims, (claims.counts() > 1).astype(np.float64))
+    made = judged_claims(claims, (claims.counts() > 1).astype(np.float64), engine)
     middle, length = 0.5 * (law.low + law.high), float(law.high - law.low)
     means, errors = np.full(len(claims.objects), middle), np.full(len(claims.objects), length)
     user_levels, shares = np.full(len(claims.users), LEVELS / 2), np.full(LEVELS, 1.0 / LEVELS)
-    reach = np.full(means.size, beliefs.REACH)
-    centre, spread = middle, length
+    reach, medians = np.full(means.size, beliefs.REACH), np.empty(means.size)
+    a, b = _shape(*_moments(claims, law))
     sweeps, converged = 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
         before = means.copy()
-        _believe(claims, law, levels, user_levels, centre, spread, reach, means, errors, engine)
-        centre = float(means.mean())
-        spread = max(length / 1000, math.sqrt(float((np.square(means - centre) + np.square(errors)).mean())))
+        _believe(claims, law, levels, user_levels, a, b, reach, means, errors, medians, engine)
+        places = (means - law.low) / length
+        spread = np.square(places - places.mean()) + np.square(errors / length)
+        a, b = _shape(float(places.mean()), float(spread.mean()))
         fits = _fits(claims, levels, means, errors, engine)
-        user_levels, shares = _users(fits, made > 0, shares)
+        user_levels, shares = _users(fits, made > 0, shares, levels)
         converged = sweeps > 2 and float(np.mean(np.abs(means - before) / errors)) < TOLERANCE
     own = np.interp(user_levels, np.arange(LEVELS), np.log(levels.spreads))
     weights = 1.0 / (np.exp(2.0 * own) + 2.0 * law.laplace_scale**2)
     freedom = np.full(means.size, MANY)
     return Truths(
-        *(claims.objects, claims.users, means, errors, freedom, weights),
+        *(claims.objects, claims.users, medians, errors, freedom, weights),
         method="noise-aware",
         sweeps=sweeps,
         converged=converged,
@@ -111,11 +115,12 @@ def _believe(
     law: NoiseLaw,
     levels: _Levels,
     user_levels: Floats,
-    centre: float,
-    spread: float,
+    a: float,
+    b: float,
     reach: Floats,
     means: Floats,
     errors: Floats,
+    medians: Floats,
     engine: LocalEngine,
 ) -> None:
     engine.run(
@@ -123,10 +128,33 @@ def _believe(
         claims,
         lambda first, last: beliefs.believe(
             *(claims.offsets, claims.user_codes, claims.values, levels.tables, levels.spacing, levels.slope),
-            *(user_levels, centre, spread, FLAT, law.low, law.high, first, last, reach, means, errors),
+            *(user_levels, a, b, FLAT, law.low, law.high, first, last, reach, means, errors, medians),
         ),
         operations=float(beliefs.POINTS * len(claims)),
     )
+
+
+def _moments(claims: Claims, law: NoiseLaw) -> tuple[float, float]:
+    """Mean and variance of truths as shares of the range, by analysis of variance: noise adds to neither.
+
+    They are where expectation and maximization start: with much noise those creep.
+    """
+    counts = claims.counts()
+    some = np.flatnonzero(counts)
+    means = np.add.reduceat(claims.values, claims.offsets[some]) / counts[some]
+    residuals = claims.values - np.repeat(means, counts[some])
+    within = float(np.square(residuals).sum()) / max(1, len(claims) - some.size)
+    between = float(means.var()) - within * float((1.0 / counts[some]).mean())
+    length = law.high - law.low
+    return (float(means.mean()) - law.low) / length, between / length**2
+
+
+def _shape(mean: float, variance: float) -> tuple[float, float]:
+    """The Beta law on [0, 1] with that mean and variance, or the nearest that makes sense."""
+    mean = min(max(mean, LEAST_SHARE), 1.0 - LEAST_SHARE)
+    whole = mean * (1.0 - mean) / max(variance, LEAST_SHARE**2) - 1.0
+    whole = max(whole, LEAST_WHOLE)
+    return mean * whole, (1.0 - mean) * whole
 
 
 def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine: LocalEngine) -> Floats:
@@ -143,10 +171,14 @@ def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine
     return totals.reshape(-1, LEVELS) / _UNIT
 
 
-def _users(fits: Floats, judged: NDArray[np.bool_], shares: Floats) -> tuple[Floats, Floats]:
-    """Each user's expected level, and how many users have each: half a user more than are seen."""
+def _users(fits: Floats, judged: NDArray[np.bool_], shares: Floats, levels: _Levels) -> tuple[Floats, Floats]:
+    """Each user's level, and what share of users has each; some more users have any."""
     logs = fits + np.log(shares)
     chances = np.exp(logs - logs.max(axis=1, keepdims=True))
     chances /= chances.sum(axis=1, keepdims=True)
-    seen = chances[judged].sum(axis=0) + 0.5 / LEVELS
-    return chances @ np.arange(LEVELS), seen / seen.sum()
+    seen = chances[judged].sum(axis=0) + PSEUDO_USERS / LEVELS
+    # The mean variance: a mean precision would trust those most of whom little is known.
+    precisions = 1.0 / (chances @ np.square(levels.spreads))
+    places = np.arange(LEVELS, dtype=np.float64)
+    between = np.interp(precisions, levels.spreads[::-1] ** -2.0, places[::-1])
+    return between, seen / seen.sum()

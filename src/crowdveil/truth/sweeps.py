@@ -20,6 +20,7 @@ Weigh = Callable[[Floats, Ints], Floats]
 
 TOLERANCE = 1e-6  # of an object's spread, on average
 CAP = 100
+LONGEST_STRIDE = 8.0
 
 
 def spreads(claims: Claims, engine: LocalEngine) -> Floats:
@@ -56,7 +57,7 @@ def discover(
     if tolerance <= 0 or cap < 1:
         raise ParameterError("tolerance must be positive and cap at least 1")
     sd = spreads(claims, engine)
-    made = judged_claims(claims, sd)
+    made = judged_claims(claims, sd, engine)
     judged = made > 0
     # Residuals are at most sqrt(2 n) spreads: sums of whole multiples of 1/unit stay below 2^62.
     largest = float(sd.max(initial=0.0))
@@ -82,28 +83,52 @@ def discover(
         )
 
     sweeps, converged = 0, False
+    path: list[Floats] = []
     while not converged and sweeps < cap:
         sweeps += 1
         before[:] = truths
         losses = engine.sum("truths", claims, weights.size, add, operations=float(len(claims))) / unit
-        still = sweeps > 1 and _moved(truths, before, sd) < tolerance
+        still = sweeps > 1 and residuals.mean_step(truths, before, sd) < tolerance
         if still or not judged.any():
             converged = True
             break
         new = np.empty(weights.size)
         new[judged] = weigh(losses[judged] if squared else losses[judged] * largest, made[judged])
         new[~judged] = new[judged].mean()
-        weights = new
+        path.append(new)
+        weights = new if len(path) < 3 else _leap(path)
     return finished(claims, truths, weights, method=method, sweeps=sweeps, converged=converged, engine=engine)
 
 
-def judged_claims(claims: Claims, scales: Floats) -> Ints:
+def _leap(path: list[Floats]) -> Floats:
+    """Where three weights in a row are heading, in logs; the path begins anew.
+
+    Reference: Varadhan and Roland 2008, scheme S3 of SQUAREM. Sparse claims take almost half as many sweeps.
+    """
+    weights = list(path)
+    path.clear()
+    if min(float(each.min()) for each in weights) <= 0.0:
+        return weights[-1]
+    first, second, third = (np.log(each) for each in weights)
+    step, bend = second - first, third - 2.0 * second + first
+    curved = float(np.square(bend).sum())
+    stride = math.sqrt(float(np.square(step).sum()) / curved) if curved > 0.0 else 1.0
+    stride = min(max(stride, 1.0), LONGEST_STRIDE)
+    leapt: Floats = np.exp(first + 2.0 * stride * step + stride * stride * bend)
+    return leapt
+
+
+def judged_claims(claims: Claims, scales: Floats, engine: LocalEngine) -> Ints:
     """How many claims each user made about objects with a scale: the others tell nothing about users."""
-    made = claims.claims_per_user()
-    if not (scales > 0).all():
-        useless = np.repeat(scales == 0, claims.counts())
-        made = made - np.bincount(claims.user_codes[useless], minlength=made.size)
-    return made
+    return engine.sum(
+        "claims",
+        claims,
+        len(claims.users),
+        lambda first, last, totals: residuals.add_claims(
+            claims.offsets, claims.user_codes, scales, first, last, totals
+        ),
+        operations=float(len(claims)),
+    )
 
 
 def _start(claims: Claims, start: Truths | None) -> Floats:
@@ -116,12 +141,6 @@ def _start(claims: Claims, start: Truths | None) -> Floats:
         weights[:] = start.weights.mean()
         weights[known] = start.weights[places[known]]
     return weights
-
-
-def _moved(truths: Floats, before: Floats, sd: Floats) -> float:
-    """The mean step of the truths that can move, in spreads."""
-    moving = sd > 0
-    return float(np.mean(np.abs(truths[moving] - before[moving]) / sd[moving])) if moving.any() else 0.0
 
 
 def finished(

@@ -21,7 +21,7 @@ from crowdveil.kernels import votes
 from crowdveil.labels import Labels
 from crowdveil.truth.crh import by_share
 from crowdveil.truth.result import Voted
-from crowdveil.truth.sweeps import Weigh
+from crowdveil.truth.sweeps import Weigh, judged_claims
 
 TOLERANCE = 1e-6  # of a chance, on average
 CAP = 100
@@ -57,7 +57,7 @@ def _hard(
 ) -> Voted:
     """Votes and weights in turn until no label changes; without a way to weigh, one vote."""
     engine, claims = engine or LocalEngine(), labels.claims
-    made = _judged(labels)
+    made = _judged(labels, engine)
     weights = np.ones(len(claims.users))
     winners = np.full(len(claims.objects), -1, dtype=np.int32)
     sweeps, converged = 0, False
@@ -84,7 +84,7 @@ def _hard(
 def _coins(labels: Labels, engine: LocalEngine) -> Voted:
     """One coin for each user, by expectation and maximization from a plain vote on."""
     claims, choices = labels.claims, len(labels.choices)
-    made = _judged(labels)
+    made = _judged(labels, engine)
     others = max(1, choices - 1)
     unit = 2.0 ** (62 - int(np.ceil(np.log2(max(2, int(made.max(initial=1)))))))
     likeliest = np.empty(len(claims.objects), dtype=np.int32)
@@ -126,11 +126,9 @@ def _for_all(weigh: Weigh, losses: Floats, made: Ints) -> Floats:
     return weights
 
 
-def _judged(labels: Labels) -> Ints:
+def _judged(labels: Labels, engine: LocalEngine) -> Ints:
     """How many claims each user made about objects that others made claims about, too."""
-    claims = labels.claims
-    alone = np.repeat(claims.counts() == 1, claims.counts())
-    return claims.claims_per_user() - np.bincount(claims.user_codes[alone], minlength=len(claims.users))
+    return judged_claims(labels.claims, (labels.claims.counts() > 1).astype(np.float64), engine)
 
 
 def _chances(labels: Labels, weights: Floats, picked: Codes, engine: LocalEngine) -> Floats:
