@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
     from crowdveil.files import read_claims
     from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee
+    from crowdveil.labels import Labels
     from crowdveil.ledger import Ledger
+    from crowdveil.local import Laplace, VariancePerUser, perturb
     from crowdveil.public_range import Range
     from crowdveil.randomness import secure, seeded
     from crowdveil.release.basic import Basic
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from crowdveil.release.priscrowd import release as release_priscrowd
     from crowdveil.release.result import Release, Status
     from crowdveil.report.bundle import write_bundle
+    from crowdveil.truth.methods import discover
+    from crowdveil.truth.vote import one_coin as vote
 
 _HOMES = {
     "Basic": "release.basic",
@@ -40,6 +44,8 @@ _HOMES = {
     "Deniability": "guarantee",
     "Guarantee": "guarantee",
     "InputError": "errors",
+    "Labels": "labels",
+    "Laplace": "local",
     "Ledger": "ledger",
     "LocalEngine": "engines",
     "NoGuarantee": "guarantee",
@@ -50,12 +56,16 @@ _HOMES = {
     "Range": "public_range",
     "Release": "release.result",
     "Status": "release.result",
+    "VariancePerUser": "local",
+    "discover": "truth.methods",
+    "perturb": "local",
     "read_claims": "files",
     "release_basic": "release.basic:release",
     "release_certified": "release.certified:release",
     "release_priscrowd": "release.priscrowd:release",
     "secure": "randomness",
     "seeded": "randomness",
+    "vote": "truth.vote:one_coin",
     "write_bundle": "report.bundle",
 }
 
@@ -67,6 +77,8 @@ __all__ = [
     "Deniability",
     "Guarantee",
     "InputError",
+    "Labels",
+    "Laplace",
     "Ledger",
     "LocalEngine",
     "NoGuarantee",
@@ -77,13 +89,17 @@ __all__ = [
     "Range",
     "Release",
     "Status",
+    "VariancePerUser",
     "__version__",
+    "discover",
+    "perturb",
     "read_claims",
     "release_basic",
     "release_certified",
     "release_priscrowd",
     "secure",
     "seeded",
+    "vote",
     "write_bundle",
 ]
 

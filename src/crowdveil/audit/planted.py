@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from crowdveil.arrays import Flags, Floats
-from crowdveil.audit import attempts, certified, second_look, smoothed
+from crowdveil.audit import attempts, certified, local, second_look, smoothed
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
+from crowdveil.local import Laplace
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.randomness.response import Response
@@ -157,6 +158,16 @@ _AUDITS = (
             *at_least((0.0, 1.0)),
             Event("the output cannot occur around 0", lambda out: ~occurs_around_zero(out)),
         ),
+    ),
+    replace(
+        local.LAPLACE_AUDIT,
+        name="a device with half the noise",
+        draws=local.sent(Laplace(2.0, _TEN, resolution=1.0), (0.0,), (10.0,)),
+    ),
+    replace(
+        local.USER_AUDIT,
+        name="delta for a claim, claimed for a user",
+        delta=local.MANY.delta_at(1.0),
     ),
     replace(
         certified.CERTIFIED_USER,

@@ -129,21 +129,15 @@ def _numeric(
 ) -> _Found:
     from crowdveil.cli.console import working
     from crowdveil.files import promised, read_claims, read_description
-    from crowdveil.truth import noise_aware
-    from crowdveil.truth.methods import METHODS
+    from crowdveil.truth import methods
 
     if method in (Method.one_coin, Method.majority):
         raise ParameterError(f"--method {method} is for labels: add --labels")
     noisy = read_description(path)
-    chosen = method or (Method.gtm if noisy is None else Method.noise_aware)
     table = read_claims(path, **columns)
+    law = None if noisy is None else noisy[0].build().law
     with working(threads) as engine:
-        if chosen is not Method.noise_aware:
-            result = METHODS[chosen](table, engine=engine)
-        elif noisy is None:
-            raise ParameterError("--method noise-aware takes claims as crowdveil perturb writes them")
-        else:
-            result = noise_aware.discover(table, noisy[0].build().law, engine=engine)
+        result = methods.discover(table, method, law=law, engine=engine)
     frame = result.to_frame(level)
     told = _told(result, len(table), RAW if noisy is None else promised(*noisy))
     if truths is not None:
