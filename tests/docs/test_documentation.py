@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -102,3 +103,23 @@ def test_figures_of_certified_releases_are_the_ones_that_were_measured() -> None
         if "papers" in str(scenario):
             ours, theirs = ise["certified, epsilon 1"], ise["PrisCrowd, not private"]
             assert f"{ours:.2f} against {theirs:.2f}" in " ".join(readme.split()), scenario
+
+
+def test_figures_of_sensing_are_the_ones_that_were_measured() -> None:
+    """The tables of docs/methods/sensing.md hold the figures in docs/figures."""
+    page = (ROOT / "docs" / "methods" / "sensing.md").read_text()
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(
+            (ROOT / "docs" / "figures" / f"sensing-{name}.json").read_text()
+        )["rows"]
+        return found
+
+    for row in rows("methods"):
+        error = f"({row['error']:.3f})".replace("(0.", "(.")
+        change = f"{row['mae_change']:.3f} ".removeprefix("0") if row["noise"] else ""
+        assert f"| {change}{error} |" in page, row
+    for row in rows("real"):
+        assert f"{row['error']:.4g}".removeprefix("0") in page, row
+    for row in rows("noise-aware"):
+        assert all(f"{row[name]:.4g}" in page for name in ("noise-aware", "gtm", "mean", "median")), row
