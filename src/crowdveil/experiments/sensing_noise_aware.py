@@ -7,6 +7,7 @@ better not look at the claims.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def _errors(
 
 def _picture(rows: list[dict[str, Any]]) -> Any:
     names = list(dict.fromkeys(row["dataset"] for row in rows))
-    picture, axes = plots.figure(11, 6.2, 2, 3)
+    picture, axes = plots.figure(11, 6.2 if len(names) > 3 else 3.2, ceil(len(names) / 3), min(3, len(names)))
     for panel, name in zip(axes, names, strict=True):
         mine = [row for row in rows if row["dataset"] == name and row["noise"] == "laplace"]
         series = {method: [row[method] for row in mine] for method in METHODS}
