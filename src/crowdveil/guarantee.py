@@ -51,6 +51,8 @@ class Guarantee:
             f", delta = {rounded_up(self.delta)}" if self.delta else ""
         )
         neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
+        if self.unit == "user":
+            neighbours = neighbours.replace("the value of one user is", "all values of one user are")
         return (
             f"Differential privacy for each {self.unit} with {strength}: no outcome becomes more than "
             f"e^epsilon times as likely{' (up to delta)' if self.delta else ''} {neighbours}. "

@@ -27,7 +27,7 @@ class Labels:
             if column not in table.columns:
                 raise InputError(f"{source}: there is no column {column!r}")
         columns = [column_of(table[name].to_native(), name, source) for name in (object, user, value)]
-        codes, choices = coded(_whole(columns[2]), value, source)
+        codes, choices = coded(whole(columns[2]), value, source)
         coded_frame = pl.DataFrame({object: columns[0], user: columns[1], value: pl.Series(codes)})
         claims = Claims.from_frame(coded_frame, object=object, user=user, value=value, source=source)
         return cls(claims, choices)
@@ -35,7 +35,7 @@ class Labels:
     @classmethod
     def from_columns(cls, objects: Any, users: Any, labels: Any) -> Labels:
         """Labels from three columns of equal length: lists, NumPy arrays, or Polars or Arrow columns."""
-        codes, choices = coded(_whole(column_of(labels, "labels", "labels")), "labels", "labels")
+        codes, choices = coded(whole(column_of(labels, "labels", "labels")), "labels", "labels")
         return cls(Claims.from_columns(objects, users, codes), choices)
 
     def __len__(self) -> int:
@@ -45,7 +45,7 @@ class Labels:
         return f"Labels({len(self.choices)} choices, {self.claims!r})"
 
 
-def _whole(labels: pl.Series) -> pl.Series:
+def whole(labels: pl.Series) -> pl.Series:
     """Labels that are whole numbers kept as floats, as whole numbers; all others as they are."""
     if labels.dtype.is_float() and not labels.is_null().any():
         numbers = labels.cast(pl.Int64, strict=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 from crowdveil.claims import LARGEST_VALUE
 from crowdveil.errors import ParameterError
 
 STEPS_IN_RANGE = 1000
+SHORTEST = 1e-100  # squares of shorter ranges vanish
+NARROWEST = 1e-10  # of its larger end: in narrower ranges the steps of a grid would be lost to rounding
 
 
 @dataclass(frozen=True)
@@ -19,17 +21,28 @@ class Range:
     high: float
 
     def __post_init__(self) -> None:
+        for end in ("low", "high"):
+            object.__setattr__(self, end, _float(getattr(self, end)))
         if not (isfinite(self.low) and isfinite(self.high)):
             raise ParameterError("a range needs two finite numbers, LOW:HIGH")
         if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
             raise ParameterError(f"the range goes beyond {LARGEST_VALUE:g}")
         if self.low >= self.high:
             raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: LOW must be below HIGH")
+        if self.length < max(SHORTEST, NARROWEST * max(abs(self.low), abs(self.high))):
+            raise ParameterError("the range is too narrow for numbers of its size")
 
     @property
     def length(self) -> float:
         """high - low."""
         return self.high - self.low
+
+
+def _float(end: float) -> float:
+    try:
+        return float(end)
+    except OverflowError:
+        return inf
 
 
 def check_resolution(resolution: float | None) -> None:

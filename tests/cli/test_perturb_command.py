@@ -70,7 +70,7 @@ def test_noisy_claims_have_the_same_users_and_objects_on_the_grid(run: Run, clai
     pairs = ["object", "user"]
     assert sent.select(pairs).sort(pairs).equals(raw.select(pairs).sort(pairs))
     assert np.allclose(sent["value"].to_numpy() * 2 % 1, 0)
-    beside = json.loads(claims.with_name("noisy.mechanism.json").read_text(encoding="utf-8"))
+    beside = json.loads(claims.with_name("noisy.csv.mechanism.json").read_text(encoding="utf-8"))
     assert beside["parameters"] == {"epsilon": 1.0, "range": [0.0, 10.0], "resolution": 0.5}
 
 
@@ -91,7 +91,7 @@ def test_every_perturbing_is_charged_and_a_budget_holds(run: Run, claims: Path) 
     again = run("perturb", claims, "-o", claims.with_name("b.csv"), *options)
     assert again.code == 2
     assert not claims.with_name("b.csv").exists()
-    assert not claims.with_name("b.mechanism.json").exists()
+    assert not claims.with_name("b.csv.mechanism.json").exists()
 
 
 def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
@@ -131,7 +131,7 @@ def test_noisy_claims_are_not_perturbed_again(run: Run, claims: Path) -> None:
 def test_a_damaged_mechanism_file_is_refused(run: Run, claims: Path) -> None:
     noisy = claims.with_name("noisy.csv")
     run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
-    beside = claims.with_name("noisy.mechanism.json")
+    beside = claims.with_name("noisy.csv.mechanism.json")
     told = json.loads(beside.read_text(encoding="utf-8"))
     for damage in (
         "{",
@@ -146,10 +146,74 @@ def test_a_damaged_mechanism_file_is_refused(run: Run, claims: Path) -> None:
         done = run("discover", noisy)
         assert done.code == 2, damage
         assert done.err.count("\n") == 1
-        assert "noisy.mechanism.json" in done.err
+        assert "noisy.csv.mechanism.json" in done.err
 
 
 def test_standard_output_gives_the_claims_alone(run: Run, claims: Path) -> None:
     done = run("perturb", claims, "-o", "-", "--range", "0:10", "--epsilon", "1")
     assert done.out.startswith("object,user,value\no00,")
     assert done.out.count("\n") == 721
+
+
+def test_a_promise_is_not_told_of_other_claims(run: Run, claims: Path) -> None:
+    noisy = claims.with_name("noisy.csv")
+    run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
+    raw = claims.read_bytes()
+    claims.with_name("noisy.txt").write_bytes(raw)
+    plain = run("discover", claims.with_name("noisy.txt"), "-o", claims.with_name("t.csv"), "--json").json()
+    assert plain["method"] == "gtm"
+    assert plain["promise"].startswith("No guarantee")
+    noisy.write_bytes(raw)
+    done = run("discover", noisy)
+    assert done.code == 2
+    assert "was changed" in done.err
+
+
+def test_reports_are_known_by_what_they_hold_not_by_their_name(run: Run, claims: Path) -> None:
+    noisy, renamed = claims.with_name("noisy.parquet"), claims.with_name("noisy.dat")
+    run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
+    renamed.write_bytes(noisy.read_bytes())
+    told = run("discover", renamed, "-o", claims.with_name("t.csv"), "--json").json()
+    assert told["method"] == "noise-aware"
+
+
+def test_gzipped_claims_can_be_written_and_read(run: Run, claims: Path) -> None:
+    noisy, out = claims.with_name("noisy.csv.gz"), claims.with_name("truths.csv.gz")
+    assert run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1").code == 0
+    told = run("discover", noisy, "-o", out, "--json").json()
+    assert told["method"] == "noise-aware"
+    assert told["weights"].endswith("truths.weights.csv.gz")
+    assert out.read_bytes()[:2] == b"\x1f\x8b"
+
+
+@pytest.mark.parametrize("options", [("--resolution", "3"), ("--range", "0:7", "--epsilon", "0.3")])
+def test_an_epsilon_is_never_exceeded(run: Run, claims: Path, options: tuple[str, ...]) -> None:
+    noisy = claims.with_name("noisy.csv")
+    for mechanism in ("laplace", "gaussian-exponential"):
+        usual = ("--range", "0:10", "--epsilon", "1", "--mechanism", mechanism)
+        told = run("perturb", claims, "-o", noisy, *usual, *options, "--json", "--force").json()
+        assert told["promise"]["epsilon"] <= told["parameters"]["epsilon"]
+
+
+def test_what_cannot_be_is_refused_before_anything_is_charged(run: Run, claims: Path) -> None:
+    for options, why in (
+        (("--epsilon", "-1"), "epsilon"),
+        (("--epsilon", "nan"), "epsilon"),
+        (("--epsilon", "1", "--resolution", "1e-20"), "resolution"),
+        (("--epsilon", "1", "--range", "0:1e-170"), "range"),
+        (("--epsilon", "1", "--range", "1e15:1000000000000100"), "range"),
+    ):
+        done = run("perturb", claims, "-o", claims.with_name("x.csv"), "--range", "0:10", *options)
+        assert done.code == 2
+        assert why in done.err
+    much = ("--range", "0:10", "--epsilon", "1500", "--resolution", "10")
+    weak = run("perturb", claims, "-o", claims.with_name("x.csv"), *much)
+    assert weak.code == 0
+    assert run("ledger", "--json").json()["entries"][0]["epsilon"] <= 1500
+
+
+def test_places_without_a_name_are_refused(run: Run, claims: Path) -> None:
+    for wrong in (("discover", "/"), ("discover", claims, "-o", "/"), ("discover", claims, "-o", "")):
+        done = run(*wrong)
+        assert done.code == 2, wrong
+        assert done.err.count("\n") == 1

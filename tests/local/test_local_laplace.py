@@ -50,7 +50,7 @@ def test_the_largest_log_ratio_between_two_claims_is_the_realised_epsilon(parame
     assert largest == steps / parameters.scale
     whole = parameters.grid.steps / parameters.scale
     assert whole <= Fraction(repr(parameters.epsilon))
-    assert whole <= Fraction(parameters.realised) <= whole * (1 + Fraction(1, 2**50))
+    assert whole <= Fraction(repr(parameters.realised)) <= whole * (1 + Fraction(1, 2**50))  # as printed
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1, 1 / 3, 1.23456789, 1e-6, 1e6])

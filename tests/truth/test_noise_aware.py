@@ -121,7 +121,7 @@ def test_the_law_of_truths_is_learned_where_they_lie_at_the_ends() -> None:
     ).claims
     found = noise_aware.discover(claims, LAPLACE[1].law)
     clipped = np.clip(mean.discover(claims).estimates, 0, 10)
-    assert np.abs(found.estimates - truths).mean() < 0.6 * np.abs(clipped - truths).mean()
+    assert np.abs(found.estimates - truths).mean() < 0.75 * np.abs(clipped - truths).mean()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -134,6 +134,20 @@ def test_intervals_cover(name: str) -> None:
         covered.append(((low <= truths) & (truths <= high)).mean())
     # 2,400 truths; a seed's share varies by about .06, so that the mean does by .008.
     assert 0.85 <= np.mean(covered) <= 0.95
+
+
+@pytest.mark.parametrize(("objects", "users"), [(1, 1), (1, 10), (2, 2), (5, 5)])
+def test_intervals_cover_where_there_is_little_to_learn_from(objects: int, users: int) -> None:
+    mechanism, covered = Laplace(2.0, LIMITS), []
+    for seed in range(200):
+        claims, truths = crowd(1000 + seed, users, objects)
+        noisy_claims = perturb(claims, mechanism, rng=seeded(seed)).claims
+        low, high = noise_aware.discover(noisy_claims, mechanism.law).intervals(0.9)
+        assert (low >= 0).all()
+        assert (high <= 10).all()
+        covered.append(((low <= truths) & (truths <= high)).mean())
+    # A share of 200 has an error of at most .035; five of these below .9 would have a chance of 1e-6.
+    assert np.mean(covered) >= 0.9 - (5 * 0.035 if objects == 1 else 0.1)
 
 
 def test_truths_of_claims_without_much_noise_are_those_of_all_methods() -> None:

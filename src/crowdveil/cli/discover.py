@@ -77,10 +77,11 @@ def discover(
 
     if as_json and out == STDOUT:
         raise ParameterError("--json and truths on standard output exclude each other: add -o PATH")
-    weights = None if out == STDOUT else str(weights_file(out))
-    for path in (out, weights):
-        if path not in (None, STDOUT):
-            check_new(Path(str(path)), force=force)
+    weights = None
+    if out != STDOUT:
+        check_new(Path(out), force=force)
+        weights = str(weights_file(out))
+        check_new(Path(weights), force=force)
     announce_compiling()
     columns = {"object": object, "user": user, "value": value}
     found = (
@@ -107,7 +108,8 @@ def discover(
 def weights_file(out: str) -> Path:
     """Where users' weights go that belong to truths in `out`."""
     path = Path(out)
-    return path.with_name(f"{path.stem}.weights{path.suffix}")
+    stem, dot, ending = path.name.partition(".")
+    return path.with_name(f"{stem}.weights{dot}{ending}")
 
 
 @dataclass(frozen=True)
@@ -133,13 +135,14 @@ def _numeric(
 
     if method in (Method.one_coin, Method.majority):
         raise ParameterError(f"--method {method} is for labels: add --labels")
-    noisy = read_description(path)
     table = read_claims(path, **columns)
+    noisy = read_description(path)
     law = None if noisy is None else noisy[0].build().law
     with working(threads) as engine:
         result = methods.discover(table, method, law=law, engine=engine)
     frame = result.to_frame(level)
-    told = _told(result, len(table), RAW if noisy is None else promised(*noisy))
+    most = int(table.claims_per_user().max())
+    told = _told(result, len(table), *((RAW, RAW) if noisy is None else promised(*noisy, most)))
     if truths is not None:
         told |= _compared(frame, truths)
     return _Found(result, frame, told)
@@ -160,13 +163,13 @@ def _labelled(
     )
     with working(threads) as engine:
         result = vote_by(table, engine=engine)
-    told = _told(result, len(table), RAW)
+    told = _told(result, len(table), RAW, RAW)
     if truths is not None:
         told |= _agreed(result, truths)
     return _Found(result, result.to_frame(), told)
 
 
-def _told(result: Truths | Voted, claims: int, promise: str) -> dict[str, Any]:
+def _told(result: Truths | Voted, claims: int, promise: str, user_promise: str) -> dict[str, Any]:
     return {
         "method": result.method,
         "objects": len(result.objects),
@@ -175,6 +178,7 @@ def _told(result: Truths | Voted, claims: int, promise: str) -> dict[str, Any]:
         "sweeps": result.sweeps,
         "converged": result.converged,
         "promise": promise,
+        "user_promise": user_promise,
     }
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from crowdveil.local.perturbed import Perturbed
 
 
+HOLDER = "This holds against whoever sees that file alone: whoever ran this had the raw claims."
+
+
 class Noise(StrEnum):
     """Names of mechanisms."""
 
@@ -75,7 +78,7 @@ def perturb(
     parameters = description.build()
     check_reports(out, force=force)
     announce_compiling()
-    table = read_claims(claims, object=object, user=user, value=value)
+    table = read_claims(claims, object=object, user=user, value=value)  # and all that is wrong with the file
     if read_description(claims) is not None:
         raise InputError(f"{claims}: these claims are noisy already")
     book = Ledger(ledger or default_path())
@@ -108,7 +111,6 @@ def _described(
     resolution: float | None,
 ) -> Description:
     """The mechanism that the options name; what does not go together is refused."""
-    from crowdveil.accounting.parameters import check_positive
     from crowdveil.local.described import Description
 
     limits = parse_range(range_text)
@@ -133,10 +135,8 @@ def _described(
     if not variance_per_user:
         if floor is not None or delta is not None:
             raise ParameterError("--floor and --delta go with --variance-per-user")
-        if epsilon is not None:
-            check_positive(epsilon, "epsilon")
-            lambda2 = (epsilon / limits.length) ** 2 / 2  # Laplace noise of scale 1/sqrt(2 lambda2)
-        return Description("gaussian-exponential", {"rate": lambda2, **public})
+        strength = {"rate": lambda2} if epsilon is None else {"epsilon": epsilon}
+        return Description("gaussian-exponential", {**strength, **public})
     if delta is not None and floor is None:
         raise ParameterError("--delta goes with --floor: without one the promise is told at epsilon = 1")
     rest = {name: given for name, given in (("floor", floor), ("delta", delta)) if given is not None}
@@ -165,6 +165,7 @@ def _lines(told: dict[str, Any]) -> list[str]:
         f"standard deviation of the noise {told['noise_deviation']:.4g}",
         f"each claim: {told['promise']['sentence']}",
         f"each user:  {told['user_promise']['sentence']}",
+        HOLDER,
     ]
     if not told["private"]:
         lines.insert(0, "NOT PRIVATE: drawn from a fixed seed")

@@ -98,6 +98,7 @@ def _report(found: dict[str, Any], wish: SensingPlan) -> None:
     rows.append(["nobody is asked", *[""] * 3, *[middle] * 3, "the middle of the range for everything"])
     widest = max(len(row[-1]) for row in rows)
     say_table([*header[:-1], header[-1].ljust(widest)], [[*row[:-1], row[-1].ljust(widest)] for row in rows])
+    say("Truths are taken to lie two spreads inside the range: those nearer to an end are pulled inwards.")
     say("")
     for line in _advice(found, wish):
         say(line)

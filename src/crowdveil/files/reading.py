@@ -18,7 +18,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
-from crowdveil.labels import Labels
+from crowdveil.labels import Labels, whole
 
 STDIN = "-"
 _PARQUET_MAGIC = b"PAR1"
@@ -86,9 +86,13 @@ def read_known_labels(path: str) -> pl.DataFrame:
 
 def as_text(names: pl.Series) -> pl.Series:
     """Names as text: whole numbers without a point, text as NFC."""
-    if names.dtype.is_float():
-        names = names.cast(pl.Int64, strict=False)
-    return names.cast(pl.String).str.normalize("NFC")
+    return whole(names).cast(pl.String).str.normalize("NFC")
+
+
+def has_parquet_magic(path: Path) -> bool:
+    """Whether a file begins as Parquet files do, whatever its name."""
+    with path.open("rb") as file:
+        return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
 
 def read_released(path: str) -> pl.DataFrame:
@@ -213,7 +217,7 @@ class _TableFile:
         """The column object as text, and numeric columns checked."""
         table = self.read([self.find(column, column) for column in ["object", *numeric]])
         return table.select(
-            table["object"].cast(pl.String).str.normalize("NFC"),
+            as_text(table["object"]),
             *[self._finite(table[column]) for column in numeric],
         )
 

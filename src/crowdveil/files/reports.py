@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.reading import STDIN
-from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_table
+from crowdveil.files.reading import STDIN, has_parquet_magic
+from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_csv, write_table
 from crowdveil.local.described import Description
 from crowdveil.local.perturbed import Perturbed
 from crowdveil.version import __version__
@@ -22,7 +22,7 @@ FORMAT = 1
 
 def mechanism_file(path: str) -> Path:
     """The file beside a CSV file that tells its mechanism."""
-    return Path(path).with_suffix(".mechanism.json")
+    return Path(f"{path}.mechanism.json")
 
 
 def check_reports(path: str, *, force: bool) -> None:
@@ -50,35 +50,47 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
-            frame.write_parquet(draft, metadata={KEY: told})
+            frame.write_parquet(draft, metadata={KEY: _json(told)})
             return
-        frame.write_csv(draft)
+        write_csv(frame, draft)
         with whole_file(mechanism_file(path), force=force) as beside:
-            beside.write_text(told + "\n", encoding="utf-8")
+            beside.write_text(_json(told | {"sha256": _digest(draft)}) + "\n", encoding="utf-8")
 
 
-def _told(perturbed: Perturbed, description: Description) -> str:
-    return json.dumps(
-        {
-            "format": FORMAT,
-            "crowdveil": __version__,
-            "mechanism": description.mechanism,
-            "parameters": dict(description.parameters),
-            "seeded": perturbed.seeded,
-            "promise": perturbed.promise.to_dict(),
-            "user_promise": perturbed.user_promise.to_dict(),
-        },
-        allow_nan=False,
-        indent=2,
-    )
+def _digest(path: Path) -> str:
+    """A hash of noisy claims, which are public: it ties them to what is told about them."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _json(told: dict[str, Any]) -> str:
+    return json.dumps(told, allow_nan=False, indent=2)
+
+
+def _told(perturbed: Perturbed, description: Description) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "crowdveil": __version__,
+        "mechanism": description.mechanism,
+        "parameters": dict(description.parameters),
+        "seeded": perturbed.seeded,
+        "promise": perturbed.promise.to_dict(),
+        "user_promise": perturbed.user_promise.to_dict(),
+    }
 
 
 def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
-    """The mechanism that made a file, and all that was told about it; None if these are plain claims."""
-    text = _text(path)
+    """The mechanism that made a file, and all that was told about it; None if these are plain claims.
+
+    Call it when the file itself has been read. Standard input never tells a mechanism.
+    """
+    if path == STDIN:
+        return None
+    parquet = has_parquet_magic(Path(path))
+    source = path if parquet else str(mechanism_file(path))
+    text = pl.read_parquet_metadata(path).get(KEY) if parquet else _beside(mechanism_file(path))
     if text is None:
         return None
-    source = path if is_parquet(path) else str(mechanism_file(path))
     try:
         told = json.loads(text)
         if told["format"] != FORMAT:
@@ -87,25 +99,29 @@ def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
         description.build()
     except ParameterError as error:
         raise InputError(f"{source}: its mechanism cannot be used ({error})") from None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise InputError(f"{source}: does not tell a mechanism as crowdveil perturb writes it") from None
+    if not parquet and told.get("sha256") != _digest(Path(path)):
+        raise InputError(
+            f"{path}: is not the file that {source} tells of, or was changed; "
+            "perturb anew, or remove the latter if these are plain claims"
+        )
     return description, told
 
 
-def promised(description: Description, told: dict[str, Any]) -> str:
-    """What the mechanism promises about each claim, in words; nothing if its noise came from a seed."""
+def _beside(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path}: cannot be read") from None
+
+
+def promised(description: Description, told: dict[str, Any], claims: int) -> tuple[str, str]:
+    """What is promised about each claim and to a user of so many, in words; nothing under a seed."""
     if told.get("seeded") is not False:
-        return "No differential privacy guarantee: the noise came from a fixed seed."
-    return description.build().claim_level().sentence()
-
-
-def _text(path: str) -> str | None:
-    if path == STDIN:
-        return None
-    if is_parquet(path):
-        with contextlib.suppress(Exception):  # what is no Parquet file is found when it is read
-            return pl.read_parquet_metadata(path).get(KEY)
-        return None
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        return mechanism_file(path).read_text(encoding="utf-8")
-    return None
+        nothing = "No differential privacy guarantee: the noise came from a fixed seed."
+        return nothing, nothing
+    mechanism = description.build()
+    return mechanism.claim_level().sentence(), mechanism.user_level(claims).sentence()

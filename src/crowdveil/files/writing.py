@@ -110,7 +110,9 @@ def _undisturbed() -> Iterator[None]:
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Refuse a file that is there already, unless forced."""
+    """Refuse a file that is there already, unless forced, and a place that has no name."""
+    if not path.name:
+        raise OutputError("the output needs a file's name")
     if path.exists() and (not force or path.is_dir()):
         raise OutputError(f"{path}: exists already; choose another place or add --force")
 
@@ -137,6 +139,11 @@ def is_parquet(path: str) -> bool:
     return path.lower().endswith((".parquet", ".pq"))
 
 
+def write_csv(table: pl.DataFrame, path: Path) -> None:
+    """A table as CSV, gzipped if the name says so."""
+    table.write_csv(path, compression="gzip" if path.suffix.lower() == ".gz" else "uncompressed")
+
+
 def write_table(table: pl.DataFrame, path: str, *, force: bool) -> None:
     """A table as CSV or, if the name ends in .parquet, as Parquet; "-" is CSV on standard output."""
     if path == STDOUT:
@@ -146,4 +153,4 @@ def write_table(table: pl.DataFrame, path: str, *, force: bool) -> None:
         if is_parquet(path):
             table.write_parquet(draft)
         else:
-            table.write_csv(draft)
+            write_csv(table, draft)

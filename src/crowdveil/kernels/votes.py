@@ -20,7 +20,6 @@ def add_disagreements(
     user_codes: Codes,
     labels: Floats,
     weights: Floats,
-    unit: float,
     first: int,
     last: int,
     winners: Codes,
@@ -28,17 +27,16 @@ def add_disagreements(
 ) -> None:
     """Put each object's heaviest label into `winners`; add 1 to the total of each user who disagrees.
 
-    Totals are whole multiples of 1/unit. Of labels with equal weight the first wins. An object with one
-    claim tells nothing about its user; one without has no winner (-1).
+    Of labels with equal weight the first wins. An object with one claim tells nothing about its user; one
+    without has no winner (-1).
     """
-    one = np.int64(unit)
     for i in range(first, last):
         a, b = offsets[i], offsets[i + 1]
         winners[i] = heaviest(labels, user_codes, weights, a, b)
         if b - a > 1:
             for s in range(a, b):
                 if labels[s] != winners[i]:
-                    totals[user_codes[s]] += one
+                    totals[user_codes[s]] += 1
 
 
 @compiled

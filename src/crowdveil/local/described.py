@@ -12,9 +12,19 @@ from crowdveil.local.laplace import Laplace
 from crowdveil.local.perturbed import Mechanism
 from crowdveil.public_range import Range
 
+
+def _gaussian_exponential(
+    range: Range, resolution: float | None = None, rate: float | None = None, epsilon: float | None = None
+) -> Laplace:
+    """Fresh variances of that rate, or of the rate that gives a claim that epsilon: Laplace noise."""
+    if (rate is None) == (epsilon is None):
+        raise ParameterError("gaussian-exponential takes either a rate or an epsilon")
+    return fresh_variance(rate, range, resolution) if rate else Laplace(epsilon or 0.0, range, resolution)
+
+
 MECHANISMS: dict[str, Callable[..., Mechanism]] = {
     "laplace": Laplace,
-    "gaussian-exponential": fresh_variance,
+    "gaussian-exponential": _gaussian_exponential,
     "gaussian-exponential-per-user": VariancePerUser,
 }
 
@@ -32,7 +42,14 @@ class Description:
             raise ParameterError(f"there is no mechanism {self.mechanism!r}: is this version too old?")
         given = dict(self.parameters)
         try:
-            low, high = given.pop("range")
-            return MECHANISMS[self.mechanism](range=Range(float(low), float(high)), **given)
-        except (KeyError, TypeError, ValueError):
+            ends = given.pop("range")
+            if not all(type(number) in (int, float) for number in (*ends, *given.values())):
+                raise TypeError
+            low, high = ends
+            mechanism = MECHANISMS[self.mechanism](range=Range(low, high), **given)
+            _ = mechanism.law  # nothing is left that could fail once something was spent
+        except ParameterError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise ParameterError(f"these are not the parameters of {self.mechanism!r}") from None
+        return mechanism

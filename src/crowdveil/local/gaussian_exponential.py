@@ -29,7 +29,7 @@ from crowdveil.arrays import Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee, Promise, Unit, rounded_up
 from crowdveil.local.grid import Grid
-from crowdveil.local.laplace import ASSUMPTIONS, Laplace
+from crowdveil.local.laplace import ASSUMPTIONS, Laplace, most_claims, so_many
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words
@@ -178,8 +178,7 @@ class VariancePerUser:
 
     def user_level(self, claims: int) -> Promise:
         """What is promised to a user about so many claims."""
-        most = f"a user made at most {_so_many(claims)}"
-        return self._promise("user", claims, (*ASSUMPTIONS, most))
+        return self._promise("user", claims, (*ASSUMPTIONS, most_claims(claims)))
 
     def _shift(self, claims: int) -> float:
         """How far so many claims can move together, in steps (L2), rounded up."""
@@ -202,8 +201,8 @@ class VariancePerUser:
         delta = max(LEAST_DELTA, self.delta_at(EPSILON, claims))
         if delta > MOST_DELTA:
             return NoGuarantee(
-                f"the variance is so often too small for {_so_many(claims)} that no delta below "
-                f"{MOST_DELTA:g} holds at epsilon = {EPSILON:g}."
+                f"the variance is so often too small for {so_many(claims)} that no delta below "
+                f"{MOST_DELTA:g} is proved at epsilon = {EPSILON:g}."
             )
         return WeakGuarantee(EPSILON, delta, unit, "replace-one", "local", assumptions)
 
@@ -213,10 +212,6 @@ def _floored_epsilon(parameters: VariancePerUser, delta: float, shift: float) ->
     # More variance than the floor does not hurt; half of delta leaves room for what may be lost.
     most = zcdp_epsilon(gaussian_rho(sqrt(parameters.floor_in_steps) * (1.0 - slack(1.0)), shift), delta / 2)
     return smallest_epsilon(lambda at: parameters._delta_on_paper(at, shift) + _LOST, delta, most=most)
-
-
-def _so_many(claims: int) -> str:
-    return "1 claim" if claims == 1 else f"{claims} claims"
 
 
 @dataclass(frozen=True)
@@ -253,7 +248,7 @@ class PaperBound:
         return (
             f"Paper's claim, {self.verdict}: epsilon = {self.epsilon:g}, delta = {self.delta:g} at a noise "
             f"ratio of {self.noise_ratio:g}. What holds: delta = {rounded_up(self.claim_at_most)} for one "
-            f"claim, and for a user of {_so_many(self.claims)} a delta between {self.user_at_least:.6f} and "
+            f"claim, and for a user of {so_many(self.claims)} a delta between {self.user_at_least:.6f} and "
             f"{rounded_up(self.user_at_most)}."
         )
 
@@ -293,7 +288,7 @@ def paper_bound(
         claims=claims,
         claim_at_most=shared_variance_delta(rate, width, epsilon),
         user_at_most=shared_variance_delta(rate, width * sqrt(claims), epsilon),
-        user_at_least=max(0.0, -expm1((epsilon - width * sqrt(2.0 * rate * claims)) / 2)),
+        user_at_least=-expm1(min(0.0, (epsilon - width * sqrt(2.0 * rate * claims)) / 2)),
     )
 
 

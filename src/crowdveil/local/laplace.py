@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import nextafter, sinh, sqrt
+from math import exp, expm1, nextafter, sqrt
 
 from crowdveil import accounting
 from crowdveil.accounting import Noise, noise_epsilon
@@ -30,6 +30,16 @@ ASSUMPTIONS = (
     "who made claims about which objects, and so how many there are, is public",
     "each claim was perturbed once: whatever else is sent about it adds up",
 )
+
+
+def most_claims(claims: int) -> str:
+    """The assumption that a user made no more claims than these."""
+    return f"a user made at most {so_many(claims)}"
+
+
+def so_many(claims: int) -> str:
+    """A number of claims in words."""
+    return "1 claim" if claims == 1 else f"{claims} claims"
 
 
 @dataclass(frozen=True)
@@ -62,12 +72,15 @@ class Laplace:
     @property
     def realised(self) -> float:
         """The epsilon that the noise gives a claim, never above the one asked for."""
-        return up(self.grid.steps / self.scale)
+        exact = self.grid.steps / self.scale
+        # 0.3 is three tenths, as it is printed, though no float is.
+        return self.epsilon if exact == Fraction(repr(float(self.epsilon))) else up(exact)
 
     @property
     def noise_variance(self) -> float:
         """The variance of a noisy claim around the rounded one."""
-        return 0.5 * (self.grid.step / sinh(0.5 / float(self.scale))) ** 2
+        kept = exp(-1.0 / float(self.scale))
+        return 2.0 * kept * (self.grid.step / -expm1(-1.0 / float(self.scale))) ** 2
 
     @property
     def law(self) -> NoiseLaw:
@@ -95,6 +108,7 @@ class Laplace:
         basic = replace(
             accounting.user_level(self.claim_level(), claims),
             epsilon=up(claims * self.grid.steps / self.scale),
+            assumptions=(*ASSUMPTIONS, most_claims(claims)),
         )
         if not delta:
             return basic

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
+from crowdveil.errors import InputError
 from crowdveil.kernels import beliefs
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.truth.result import Truths
@@ -28,6 +29,7 @@ from crowdveil.truth.sweeps import judged_claims
 FLAT = 0.1  # share of truths that may lie anywhere in the range
 LEAST_SHARE = 0.01  # of the range: as near to an end as the mean of truths may lie, and their least deviation
 LEAST_WHOLE = 0.05  # a + b of Beta(a, b): below, all truths would lie at the ends
+PSEUDO_OBJECTS = 5.0  # that lie anywhere in the range: few objects do not tell the law of all
 PSEUDO_USERS = 10.0  # of any level: few users do not tell the law of all
 LEVELS = 20  # of users' errors, from a five-hundredth of the range up
 TOLERANCE = 1e-3  # of a belief's deviation, on average
@@ -80,6 +82,8 @@ def _log_density(distances: Floats, spread: float, laplace_scale: float) -> Floa
 def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None) -> Truths:
     """Truths from noisy claims whose noise follows that law."""
     engine = engine or LocalEngine()
+    if not len(claims):
+        raise InputError("there are no claims to infer truths from")
     farthest = max(abs(claims.values - law.low).max(), abs(claims.values - law.high).max())
     levels = _Levels.of(law, float(farthest))
     made = judged_claims(claims, (claims.counts() > 1).astype(np.float64), engine)
@@ -87,7 +91,7 @@ def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None
     means, errors = np.full(len(claims.objects), middle), np.full(len(claims.objects), length)
     user_levels, shares = np.full(len(claims.users), LEVELS / 2), np.full(LEVELS, 1.0 / LEVELS)
     reach, medians = np.full(means.size, beliefs.REACH), np.empty(means.size)
-    a, b = _shape(*_moments(claims, law))
+    a, b = _shape(*_moments(claims, law), means.size)
     sweeps, converged = 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
@@ -95,7 +99,7 @@ def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None
         _believe(claims, law, levels, user_levels, a, b, reach, means, errors, medians, engine)
         places = (means - law.low) / length
         spread = np.square(places - places.mean()) + np.square(errors / length)
-        a, b = _shape(float(places.mean()), float(spread.mean()))
+        a, b = _shape(float(places.mean()), float(spread.mean()), means.size)
         fits = _fits(claims, levels, means, errors, engine)
         user_levels, shares = _users(fits, made > 0, shares, levels)
         converged = sweeps > 2 and float(np.mean(np.abs(means - before) / errors)) < TOLERANCE
@@ -107,6 +111,7 @@ def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None
         method="noise-aware",
         sweeps=sweeps,
         converged=converged,
+        limits=(law.low, law.high),
     )
 
 
@@ -149,12 +154,16 @@ def _moments(claims: Claims, law: NoiseLaw) -> tuple[float, float]:
     return (float(means.mean()) - law.low) / length, between / length**2
 
 
-def _shape(mean: float, variance: float) -> tuple[float, float]:
-    """The Beta law on [0, 1] with that mean and variance, or the nearest that makes sense."""
-    mean = min(max(mean, LEAST_SHARE), 1.0 - LEAST_SHARE)
-    whole = mean * (1.0 - mean) / max(variance, LEAST_SHARE**2) - 1.0
-    whole = max(whole, LEAST_WHOLE)
-    return mean * whole, (1.0 - mean) * whole
+def _shape(mean: float, variance: float, objects: int) -> tuple[float, float]:
+    """The Beta law on [0, 1] with that mean and variance of so many objects and of some that lie anywhere."""
+    share = objects / (objects + PSEUDO_OBJECTS)
+    centre = share * mean + (1.0 - share) * 0.5
+    spread = share * (max(variance, 0.0) + (mean - centre) ** 2) + (1.0 - share) * (
+        1 / 12 + (0.5 - centre) ** 2
+    )
+    centre = min(max(centre, LEAST_SHARE), 1.0 - LEAST_SHARE)
+    whole = max(centre * (1.0 - centre) / max(spread, LEAST_SHARE**2) - 1.0, LEAST_WHOLE)
+    return centre * whole, (1.0 - centre) * whole
 
 
 def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine: LocalEngine) -> Floats:

@@ -17,7 +17,8 @@ class Truths:
 
     An error is a standard error with `freedom` degrees of freedom: that of a weighted mean, from how far the
     object's own claims lie from it. It knows nothing of the method's model, so that it holds for noisy
-    claims as well. One claim tells nothing about its error (infinite).
+    claims as well. One claim tells nothing about its error (infinite). Noise-aware inference has a model, and
+    there it is the deviation of the truth's posterior.
     """
 
     objects: pl.Series
@@ -29,6 +30,7 @@ class Truths:
     method: str
     sweeps: int
     converged: bool
+    limits: tuple[float, float] = (-np.inf, np.inf)  # that intervals stay in
 
     def intervals(self, level: float = 0.9) -> tuple[Floats, Floats]:
         """Lower and upper ends of intervals that cover the truth with about that probability."""
@@ -39,7 +41,8 @@ class Truths:
         known = np.isfinite(self.errors)
         half = np.full(self.errors.size, np.inf)
         half[known] = self.errors[known] * stdtrit(self.freedom[known], 0.5 + level / 2)
-        return self.estimates - half, self.estimates + half
+        low, high = self.limits
+        return np.maximum(self.estimates - half, low), np.minimum(self.estimates + half, high)
 
     def to_frame(self, level: float = 0.9) -> pl.DataFrame:
         """Columns object, estimate, lower, upper and error; an end that is not known is empty."""

@@ -67,7 +67,7 @@ def _hard(
 
         def add(first: int, last: int, totals: NDArray[np.int64], weights: Floats = weights) -> None:
             votes.add_disagreements(
-                *(claims.offsets, claims.user_codes, claims.values, weights, 1.0, first, last),
+                *(claims.offsets, claims.user_codes, claims.values, weights, first, last),
                 winners,
                 totals,
             )
