@@ -21,6 +21,7 @@ COMMANDS = [
     "plan sensing",
     "simulate claims",
     "simulate sensing",
+    "simulate sparse",
     "reproduce",
 ]
 PAGE = Path(__file__).with_name("cli.md")

@@ -53,6 +53,10 @@ class Guarantee:
         neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
         if self.unit == "user":
             neighbours = neighbours.replace("the value of one user is", "all values of one user are")
+        elif self.unit == "cell":
+            neighbours = (
+                "when one answer of a user becomes another, or none (who takes part counts as public)"
+            )
         return (
             f"Differential privacy for each {self.unit} with {strength}: no outcome becomes more than "
             f"e^epsilon times as likely{' (up to delta)' if self.delta else ''} {neighbours}. "

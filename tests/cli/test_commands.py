@@ -36,6 +36,7 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["simulate"],
         ["simulate", "claims"],
         ["simulate", "sensing"],
+        ["simulate", "sparse"],
     ],
 )
 def test_every_command_has_help_with_an_example(run: Run, command: list[str]) -> None:

@@ -410,7 +410,6 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
         {"adjacency": "none"},
         {"resolution": 0.0},
         {"resolution": 100.0},
-        {"range": Range(0.0, 5e-324)},
         {"objects": ("a",)},
         {"reliability": 0.0005, "estimator": "histogram"},
         {"delta": 1e-320, "unit": "user", "cap": 5},

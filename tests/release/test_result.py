@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from crowdveil.errors import ParameterError
 from crowdveil.guarantee import NoGuarantee
+from crowdveil.public_range import Range
 from crowdveil.release.result import Release, Status
 
 
@@ -40,3 +42,13 @@ def test_a_release_of_nothing_is_one_empty_part() -> None:
     (part,) = release_of([0, 0]).parts(10)
     assert part.height == 0
     assert part.columns == ["object", "value"]
+
+
+@pytest.mark.parametrize("ends", [(0.0, 5e-324), (0, 1e-170), (1e15, 1e15 + 100), (10**400, 1), (0, 10**400)])
+def test_ranges_that_numbers_are_too_coarse_for_are_refused(ends: tuple[float, float]) -> None:
+    with pytest.raises(ParameterError, match="range"):
+        Range(*ends)
+
+
+def test_ends_of_a_range_are_floats() -> None:
+    assert isinstance(Range(0, 10).low, float)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdveil.audit import attempts, certified, local, noise, releases, second_look, smoothed
+from crowdveil.audit import attempts, cells, certified, local, noise, releases, second_look, smoothed
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
 
@@ -30,6 +30,13 @@ _AUDITS = (
     local.CLAIM_AUDIT,
     local.USER_AUDIT,
     local.PAPER_AUDIT,
+    cells.RESPONSE_AUDIT,
+    cells.THREE_SYMBOLS_AUDIT,
+    cells.LAPLACE_AUDIT,
+    cells.TWO_LAYER_AUDIT,
+    cells.SUMS_AUDIT,
+    cells.SUMS_VALUES_AUDIT,
+    cells.PAPER_AUDIT,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

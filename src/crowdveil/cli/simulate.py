@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdveil.cli.options import Force, Json
+from crowdveil.cli.options import Force, Json, parse_range
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from crowdveil.answers import Domain
 
 Out = Annotated[str, typer.Option("-o", "--out", help="CSV or .parquet; - is standard output.")]
 TruthsOut = Annotated[str | None, typer.Option(help="Also write the truths here.", metavar="PATH")]
@@ -77,6 +79,47 @@ def sensing(
     rng = seeded(seed)
     told = {"lambda1": lambda1} if as_json else None
     _write(simulation.frame(rng=rng), simulation.truths(rng=rng), out, truths, force=force, told=told)
+
+
+@app.command("sparse")
+def sparse(
+    out: Out,
+    truths: TruthsOut = None,
+    users: Users = 2000,
+    objects: Objects = 200,
+    sparsity: Annotated[float, typer.Option(help="Share of the cells without an answer.")] = 0.9,
+    range: Annotated[
+        str, typer.Option(help="Whole numbers that answers can be.", metavar="LOW:HIGH")
+    ] = "0:9",
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Truths anywhere in the range, not N(LOW, 1).")
+    ] = False,
+    seed: DataSeed = 1,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """The sparse paper's simulation: truths N(0, 1), users' sigma 1 or 5, most cells empty.
+
+    Example: crowdveil simulate sparse --sparsity 0.5 -o answers.csv --truths truths.csv
+    """
+    from crowdveil.experiments.sparse_simulation import SimulatedAnswers
+    from crowdveil.randomness import seeded
+
+    simulation = SimulatedAnswers(users, objects, sparsity, "wide" if wide else "paper", _domain(range))
+    rng = seeded(seed)
+    told = {"users": users, "objects": objects, "sparsity": sparsity} if as_json else None
+    _write(simulation.frame(rng=rng), simulation.truth_frame(rng=rng), out, truths, force=force, told=told)
+
+
+def _domain(text: str) -> Domain:
+    """LOW:HIGH as a domain of whole numbers."""
+    from crowdveil.answers import Domain
+
+    limits = parse_range(text)
+    assert limits is not None
+    if not (limits.low.is_integer() and limits.high.is_integer()):
+        raise ParameterError(f"--range takes two whole numbers, like 0:9, not {text!r}")
+    return Domain(int(limits.low), int(limits.high))
 
 
 def _write(

@@ -1,0 +1,201 @@
+"""Audits of sparse answers: is an answer, or that there is none, as hidden as is claimed?
+
+The mechanisms are those of `crowdveil.local`; nothing is simulated here. Users are independent of each other,
+so one call on many users of the same answers is as many draws. One world always has a cell without an answer
+where the other has one, but for the audit that says "values".
+
+Factorization as in the paper is claimed to hide that, and does not: its noise is divided by the number of
+answers, so that large profiles tell of few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdveil.answers import Answers, Domain
+from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column, equal
+from crowdveil.local import cell_response, factorization, laplace_cells, sound_factorization, two_layer
+from crowdveil.local.cell_response import CellResponse
+from crowdveil.local.factorization import Factorization
+from crowdveil.local.laplace_cells import LaplaceCells
+from crowdveil.local.sound_factorization import SoundFactorization
+from crowdveil.local.two_layer import TwoLayer
+from crowdveil.randomness import Randomness
+
+NULL = None
+Row = tuple[int | None, ...]  # a user's answer, or none, for each object
+Sent = Callable[[Answers, Randomness], Outputs]
+
+FIVE, TEN = Domain(0, 4), Domain(0, 9)
+RESPONSE = CellResponse(1.0, FIVE)
+SYMBOLS = CellResponse(1.0, TEN, levels=2)
+LAPLACE = LaplaceCells(1.0, TEN, null=0)
+LAYERS = TwoLayer(1.0, FIVE)
+SUMS = SoundFactorization(1.0, TEN)
+PROFILES = Factorization(1.0, TEN)  # of one dimension: all objects have the profile 1
+_OTHERS = 29  # cells besides the one that is attacked
+
+
+@lru_cache(maxsize=16)
+def same_users(row: Row, domain: Domain, count: int) -> Answers:
+    """So many users, each of whom answered like this about objects 0, 1, ..."""
+    answered = [place for place, answer in enumerate(row) if answer is not None]
+    codes = [answer - domain.low for answer in row if answer is not None]
+    return Answers(
+        objects=pl.Series(np.arange(len(row))),
+        users=pl.Series(np.arange(count)),
+        domain=domain,
+        offsets=np.arange(count + 1) * len(answered),
+        object_codes=np.tile(np.array(answered, dtype=np.int32), count),
+        codes=np.tile(np.array(codes, dtype=np.uint8), count),
+        moved=0,
+    )
+
+
+def sent(send: Sent, domain: Domain, *worlds: Row) -> Draws:
+    """What devices send whose users answered as in one world or the other; a row for each user."""
+
+    def draws(world: int, count: int, rng: Randomness) -> Outputs:
+        return send(same_users(worlds[world], domain, count), rng)
+
+    return draws
+
+
+def symbols(parameters: CellResponse) -> Sent:
+    """Rows of symbols by randomized response."""
+    return lambda answers, rng: cell_response.report(answers, parameters, rng=rng).symbols
+
+
+def layered(parameters: TwoLayer) -> Sent:
+    """Rows of symbols by the 2-Layer mechanism."""
+    return lambda answers, rng: two_layer.report(answers, parameters, rng=rng).symbols
+
+
+def noisy(parameters: LaplaceCells) -> Sent:
+    """Rows of noisy places."""
+    return lambda answers, rng: laplace_cells.report(answers, parameters, rng=rng).places
+
+
+def noisy_sums(parameters: SoundFactorization) -> Sent:
+    """The two noisy sums of users with one dimension: of answers around the middle, and of how many."""
+
+    def send(answers: Answers, rng: Randomness) -> Outputs:
+        told = sound_factorization.report(answers, parameters, rng=rng)
+        return np.column_stack([told.answer_sums(), told.product_sums()[:, 0]])
+
+    return send
+
+
+def user_profiles(parameters: Factorization) -> Sent:
+    """Users' profiles, as in the paper."""
+    return lambda answers, rng: factorization.report(answers, parameters, rng=rng).user_profiles
+
+
+def both_at_least(*corners: tuple[float, float]) -> tuple[Event, ...]:
+    """The events that both sums are so large."""
+
+    def event(first: float, second: float) -> Event:
+        def happens(out: Outputs) -> Any:
+            return (out[:, 0] >= first) & (out[:, 1] >= second)
+
+        return Event(f"answers >= {first:g} and number >= {second:g}", happens)
+
+    return tuple(event(*corner) for corner in corners)
+
+
+def kept_with_others(symbol: int, others: int, fewest: tuple[int, ...]) -> tuple[Event, ...]:
+    """The events that the first cell tells `symbol` and at least so many of the rest `others`."""
+
+    def event(c: int) -> Event:
+        def happens(out: Outputs) -> Any:
+            return (out[:, 0] == symbol) & ((out[:, 1:] == others).sum(axis=1) >= c)
+
+        return Event(f"told as it was, and >= {c} others too", happens)
+
+    return tuple(event(c) for c in fewest)
+
+
+RESPONSE_AUDIT = Audit(
+    name="cell-response",
+    epsilon=RESPONSE.cell_level().epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="ours",
+    worlds=f"no answer or answer 0 of {FIVE.size}",
+    draws=sent(symbols(RESPONSE), FIVE, (NULL,), (0,)),
+    events=equal(range(FIVE.size + 1), "symbol", column(0)),
+)
+
+THREE_SYMBOLS_AUDIT = Audit(
+    name="three-symbols",
+    epsilon=SYMBOLS.cell_level().epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="ours",
+    worlds=f"no answer or the highest of {TEN.size}",
+    draws=sent(symbols(SYMBOLS), TEN, (NULL,), (TEN.high,)),
+    events=equal(range(3), "symbol", column(0)),
+)
+
+LAPLACE_AUDIT = Audit(
+    name="laplace-cells",
+    epsilon=LAPLACE.cell_level().epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="ours",
+    worlds=f"no answer, which counts as the lowest of {TEN.size}, or the highest",
+    draws=sent(noisy(LAPLACE), TEN, (NULL,), (TEN.high,)),
+    events=at_least((-9, 0, 5, 9, 10, 15, 20), of=column(0)),
+)
+
+TWO_LAYER_AUDIT = Audit(
+    name="two-layer",
+    epsilon=LAYERS.cell_level().epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="ours",
+    worlds=f"{_OTHERS} cells without an answer, and one more or answer 0",
+    draws=sent(layered(LAYERS), FIVE, (NULL,) * (1 + _OTHERS), (0,) + (NULL,) * _OTHERS),
+    events=(
+        *kept_with_others(0, FIVE.size, (0, 15, 18, 20, 22)),
+        *kept_with_others(FIVE.size, FIVE.size, (0, 15, 18, 20, 22)),
+    ),
+)
+
+SUMS_AUDIT = Audit(
+    name="sound-factorization",
+    epsilon=SUMS.cell_level().epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="ours",
+    worlds=f"no answer or the highest of {TEN.size}, one dimension",
+    draws=sent(noisy_sums(SUMS), TEN, (NULL,), (TEN.high,)),
+    events=both_at_least((0, 0), (2.25, 0.5), (4.5, 1), (4.5, -9), (-99, 1)),
+)
+
+SUMS_VALUES_AUDIT = Audit(
+    name="sound-factorization-values",
+    epsilon=SUMS.cell_level().epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="ours",
+    worlds=f"the lowest answer or the highest of {TEN.size}, one dimension",
+    draws=sent(noisy_sums(SUMS), TEN, (TEN.low,), (TEN.high,)),
+    events=at_least((-4.5, 0, 4.5, 9), "answers", column(0)),
+)
+
+PAPER_AUDIT = Audit(
+    name="factorization-paper",
+    epsilon=PROFILES.epsilon,
+    delta=0.0,
+    unit="a cell, local",
+    whose="paper",
+    worlds=f"the highest of {TEN.size} answers alone, or beside the lowest; one dimension",
+    draws=sent(user_profiles(PROFILES), TEN, (TEN.high, NULL), (TEN.high, TEN.low)),
+    events=at_least((20, 25, 30, 40), "|profile|", lambda out: np.abs(out[:, 0])),
+)

@@ -1,0 +1,159 @@
+"""Factorization with a noisy objective (MF), as in the paper: answers are hidden, which there are is not.
+
+Reference: Sun et al., *Truth Inference on Sparse Crowdsourcing Data with Local Differential Privacy*, 2018,
+algorithm 2. Profiles v of objects are public and random, |v| <= 1 (L1). A device finds the profile u that
+minimises the sum of (answer - u'v)^2 over its user's answers, plus 2 u'noise, and sends it. In closed form
+G u = z - noise, with G = sum of v v' and z = sum of answer * v. (The paper descends along the gradient.)
+
+The paper claims epsilon for each cell, NULL included. That is false: noise is added to z only, and G, which
+says which objects were answered, is not hidden. With one dimension u = (sum of answers - noise) / (number of
+answers): who answered twice has half the noise of who answered once. See docs/guarantees/sparse.md, and
+`sound_factorization` for what hides both. Positive profiles predict nearly the same number for all objects.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from crowdveil.accounting.parameters import check_positive, check_whole
+from crowdveil.accounting.rounding import up
+from crowdveil.answers import Answers, Domain, Symbols
+from crowdveil.arrays import Codes, Flags, Floats, Ints
+from crowdveil.errors import InputError
+from crowdveil.guarantee import Guarantee, NoGuarantee, rational, rounded_up
+from crowdveil.kernels import factors
+from crowdveil.local.devices import run_devices
+from crowdveil.local.predictions import (
+    STEPS,
+    Predictions,
+    check_profiles,
+    object_profiles,
+    solved,
+    symmetric,
+)
+from crowdveil.local.sound_factorization import PUBLIC_PROFILES
+from crowdveil.randomness import Randomness, Words, scales, secure
+from crowdveil.randomness.samplers import fill_discrete_laplace
+
+ASSUMPTIONS = (
+    "the domain was declared, not read off the data",
+    "who answered about which objects is public: it is not protected",
+    "each answer was used once: whatever else is sent about it adds up",
+    PUBLIC_PROFILES,
+)
+SINGULAR = 1e-9  # a Gram matrix whose smallest eigenvalue is no larger part of its largest has none
+
+
+@dataclass(frozen=True)
+class Factorization:
+    """Parameters: the paper's epsilon, the domain, dimensions, the profiles' public seed, and a ridge.
+
+    Without a ridge users need enough answers for an invertible Gram matrix, or their profile does not exist.
+    """
+
+    epsilon: float
+    domain: Domain
+    dimensions: int = 1
+    seed: int = 0
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_whole(self.dimensions, "the number of dimensions")
+        if self.ridge:
+            check_positive(self.ridge, "the ridge")
+        object_profiles(pl.Series([], dtype=pl.Int64), self.dimensions, self.seed)  # refuses both if bad
+        _ = self.scale
+
+    @property
+    def method(self) -> str:
+        """The mechanism's name, which is also the purpose of its streams."""
+        return "factorization"
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """The scale of the noise in steps: that of the paper, the number of answers over epsilon."""
+        exact = self.domain.size * STEPS / rational(self.epsilon, what="epsilon")
+        return scales.at_least(exact, refusal=f"epsilon is too small: {self.epsilon:g}")
+
+    def profiles(self, objects: pl.Series) -> Ints:
+        """The public profiles of objects, in steps."""
+        return object_profiles(objects, self.dimensions, self.seed)
+
+    def fill_sums(
+        self, state: Words, answered: Codes, codes: Symbols, profiles: Ints, noisy: Ints, triangle: Ints
+    ) -> None:
+        """What a device computes first: z less noise, in steps, and the upper triangle of G as it is."""
+        fill_discrete_laplace(state, self.scale.numerator, self.scale.denominator, noisy)
+        np.negative(noisy, out=noisy)
+        factors.add_answers(answered, codes, profiles, 1, -self.domain.low, noisy)
+        triangle[:] = 0
+        factors.add_products(answered, profiles, triangle)
+
+    def user_profiles(self, noisy: Ints, triangles: Ints) -> tuple[Floats, Flags]:
+        """What devices send, (M, d), and whose Gram matrix was not invertible."""
+        values, vectors = np.linalg.eigh(symmetric(triangles, self.dimensions))
+        singular: Flags = values[:, 0] <= SINGULAR * values[:, -1]
+        if singular.any() and not self.ridge:
+            raise InputError(
+                "some user has too few answers, or too similar ones, for a profile of "
+                f"{self.dimensions} dimensions: use fewer dimensions or a ridge"
+            )
+        lifted = np.maximum(values, 0.0) + self.ridge
+        return solved(lifted, vectors, noisy / float(STEPS)), singular
+
+    def value_level(self) -> Guarantee:
+        """What holds for the value of an answer, if it is public which objects were answered."""
+        epsilon = up((self.domain.size - 1) * STEPS / self.scale)
+        return Guarantee(epsilon, 0.0, "claim", "replace-one", "local", ASSUMPTIONS)
+
+    def cell_level(self) -> NoGuarantee:
+        """What is promised about each cell: nothing, because NULL shows."""
+        return NoGuarantee(
+            "which objects were answered is not protected, as a user's profile shows it. What holds is for "
+            f"the values of answers only: epsilon = {rounded_up(self.value_level().epsilon)} for each, if "
+            "who answered about what is public."
+        )
+
+    def user_level(self, objects: int) -> NoGuarantee:
+        """What is promised to a user: nothing, because it is nothing for a cell."""
+        check_whole(objects, "the number of objects")
+        return self.cell_level()
+
+
+def report(
+    answers: Answers,
+    parameters: Factorization,
+    *,
+    profiles: Ints | None = None,
+    rng: Randomness | None = None,
+) -> Predictions:
+    """Users' profiles as their devices would send them; each user has a stream of the user's own name.
+
+    `profiles` are other public ones of objects, in steps, than those of the seed.
+    """
+    if profiles is None:
+        profiles = parameters.profiles(answers.objects)
+    check_profiles(profiles, len(answers.objects), parameters.dimensions)
+    d, users = parameters.dimensions, len(answers.users)
+    noisy = np.empty((users, d), dtype=np.int64)
+    triangles = np.empty((users, d * (d + 1) // 2), dtype=np.int64)
+
+    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
+        parameters.fill_sums(state, answered, codes, profiles, noisy[user], triangles[user])
+
+    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
+    found, singular = parameters.user_profiles(noisy, triangles)
+    if singular.any():
+        warnings.warn("some users have too few answers for their profile: the ridge decides it", stacklevel=2)
+    return Predictions(
+        *(answers.objects, answers.users, answers.domain, found),
+        profiles=profiles / float(STEPS),
+        centre=0.0,
+        within=False,
+    )

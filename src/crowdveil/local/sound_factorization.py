@@ -1,0 +1,179 @@
+"""Factorization on noisy sums: each user's profile from two sums that hide every cell, NULL included.
+
+The method of Sun et al. 2018 tells which objects were answered (`factorization`). Here a device sends the two
+sums that a profile is made of, with noise, and the server does the rest. Profiles of objects are public, with
+|v| <= 1 (L1). So an answer that is replaced moves the first sum by at most high - low and the second not at
+all; one that comes or goes moves them by at most (high - low) / 2 and 1. Noise of scale (high - low) /
+epsilon on the first and 2 / epsilon on the second makes each cell pure epsilon-private.
+
+Notation: z the sum of (answer - middle) v over a user's answers; G that of v v', its upper triangle.
+What shows: who takes part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from crowdveil.accounting.parameters import check_positive, check_whole
+from crowdveil.accounting.rounding import up
+from crowdveil.answers import Answers, Domain, Symbols
+from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.guarantee import Guarantee, rational
+from crowdveil.kernels import factors
+from crowdveil.local.cell_response import ASSUMPTIONS
+from crowdveil.local.devices import run_devices
+from crowdveil.local.predictions import (
+    STEPS,
+    Predictions,
+    check_profiles,
+    object_profiles,
+    solved,
+    symmetric,
+)
+from crowdveil.randomness import Randomness, Words, scales, secure
+from crowdveil.randomness.samplers import fill_discrete_laplace
+
+PUBLIC_PROFILES = "objects' profiles come from a public seed, chosen without looking at answers"
+
+
+@dataclass(frozen=True)
+class SoundFactorization:
+    """Parameters: epsilon for each cell, the domain, dimensions, the profiles' public seed, and a ridge."""
+
+    epsilon: float
+    domain: Domain
+    dimensions: int = 1
+    seed: int = 0
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_whole(self.dimensions, "the number of dimensions")
+        check_positive(self.ridge, "the ridge")
+        object_profiles(pl.Series([], dtype=pl.Int64), self.dimensions, self.seed)  # refuses both if bad
+        _ = self.answer_scale, self.product_scale
+
+    @property
+    def method(self) -> str:
+        """The mechanism's name, which is also the purpose of its streams."""
+        return "sound factors"
+
+    @property
+    def width(self) -> int:
+        """How far answers are apart at most."""
+        return self.domain.size - 1
+
+    @property
+    def sums(self) -> int:
+        """How many numbers a device sends: z, then the upper triangle of G row by row."""
+        return self.dimensions + self.dimensions * (self.dimensions + 1) // 2
+
+    @cached_property
+    def answer_scale(self) -> Fraction:
+        """The scale of the noise in z, in half steps."""
+        return self._scale(2 * self.width * STEPS)
+
+    @cached_property
+    def product_scale(self) -> Fraction:
+        """The scale of the noise in G, in squared steps."""
+        return self._scale(2 * STEPS**2)
+
+    def _scale(self, sensitivity: int) -> Fraction:
+        exact = sensitivity / rational(self.epsilon, what="epsilon")
+        return scales.at_least(exact, refusal=f"epsilon is too small: {self.epsilon:g}")
+
+    @property
+    def realised(self) -> float:
+        """The epsilon that the noise gives a cell, never above the one asked for."""
+        return up(self._realised)
+
+    @property
+    def _realised(self) -> Fraction:
+        """Of an answer that is replaced, or of one that comes or goes, whichever is more."""
+        replaced = 2 * self.width * STEPS / self.answer_scale
+        comes = self.width * STEPS / self.answer_scale + STEPS**2 / self.product_scale
+        return max(replaced, comes)
+
+    def profiles(self, objects: pl.Series) -> Ints:
+        """The public profiles of objects, in steps."""
+        return object_profiles(objects, self.dimensions, self.seed)
+
+    def fill_sums(self, state: Words, answered: Codes, codes: Symbols, profiles: Ints, out: Ints) -> None:
+        """Fill `out` with what a device sends: both sums in whole steps, with noise."""
+        first = out[: self.dimensions]
+        second = out[self.dimensions :]
+        # The noise comes first and the sums are added to it: no array ever holds a sum without noise.
+        fill_discrete_laplace(state, self.answer_scale.numerator, self.answer_scale.denominator, first)
+        fill_discrete_laplace(state, self.product_scale.numerator, self.product_scale.denominator, second)
+        factors.add_answers(answered, codes, profiles, 2, self.width, first)
+        factors.add_products(answered, profiles, second)
+
+    def cell_level(self) -> Guarantee:
+        """What is promised about each cell: pure epsilon."""
+        return Guarantee(
+            *(self.realised, 0.0, "cell", "replace-one", "local"), (*ASSUMPTIONS, PUBLIC_PROFILES)
+        )
+
+    def user_level(self, objects: int) -> Guarantee:
+        """What is promised to a user about all cells: their epsilons' sum."""
+        check_whole(objects, "the number of objects")
+        return replace(self.cell_level(), epsilon=up(objects * self._realised), unit="user")
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySums:
+    """What devices sent: for each user z and the upper triangle of G, in half steps and squared steps."""
+
+    objects: pl.Series
+    users: pl.Series
+    parameters: SoundFactorization
+    profiles: Ints  # (N, d) in steps
+    sums: Ints  # (M, d + d (d + 1) / 2)
+
+    def answer_sums(self) -> Floats:
+        """z of each user (M, d): unbiased."""
+        return self.sums[:, : self.parameters.dimensions] / (2.0 * STEPS)
+
+    def product_sums(self) -> Floats:
+        """G of each user (M, d, d): unbiased, symmetric, not always positive."""
+        return symmetric(self.sums[:, self.parameters.dimensions :], self.parameters.dimensions)
+
+    def predictions(self) -> Predictions:
+        """Users' profiles from their sums: G made positive, then (G + ridge) u = z."""
+        values, vectors = np.linalg.eigh(self.product_sums())
+        lifted = np.maximum(values, 0.0) + self.parameters.ridge
+        domain = self.parameters.domain
+        return Predictions(
+            *(self.objects, self.users, domain),
+            user_profiles=solved(lifted, vectors, self.answer_sums()),
+            profiles=self.profiles / float(STEPS),
+            centre=0.5 * (domain.low + domain.high),
+            within=True,
+        )
+
+
+def report(
+    answers: Answers,
+    parameters: SoundFactorization,
+    *,
+    profiles: Ints | None = None,
+    rng: Randomness | None = None,
+) -> NoisySums:
+    """Both sums as each user's device would send them; each user has a stream of the user's own name.
+
+    `profiles` are other public ones, in steps, than those of the seed.
+    """
+    if profiles is None:
+        profiles = parameters.profiles(answers.objects)
+    check_profiles(profiles, len(answers.objects), parameters.dimensions)
+    sums = np.empty((len(answers.users), parameters.sums), dtype=np.int64)
+
+    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
+        parameters.fill_sums(state, answered, codes, profiles, sums[user])
+
+    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
+    return NoisySums(answers.objects, answers.users, parameters, profiles, sums)
