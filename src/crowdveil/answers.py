@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.errors import ParameterError
+from crowdveil.errors import InputError, ParameterError
 
 Symbols = NDArray[np.uint8]
 MOST_ANSWERS = 200  # a symbol is a byte
@@ -64,19 +64,31 @@ class Answers:
 
     @classmethod
     def from_claims(
-        cls, claims: Claims, domain: Domain, *, objects: Iterable[str | int] | None = None
+        cls,
+        claims: Claims,
+        domain: Domain,
+        *,
+        objects: Iterable[str | int] | None = None,
+        users: Iterable[str | int] | None = None,
     ) -> Answers:
-        """Claims as answers, rounded and clamped; `objects` lists all (default: those with claims)."""
+        """Claims as answers, rounded and clamped; all objects and all users are listed.
+
+        Without a list they are those of the claims. Then somebody who answered nothing does not take part,
+        and whoever takes part is known to have answered something.
+        """
         if objects is not None:
             claims = claims.about(objects)
-        by_user = np.argsort(claims.user_codes, kind="stable")  # and by object, as claims are laid out
+        names, places = _listed(claims.users, users)
+        takers = places[claims.user_codes]
+        by_user = np.argsort(takers, kind="stable")  # and by object, as claims are laid out
         values = claims.values[by_user]
         nearest = np.clip(np.rint(values), domain.low, domain.high)
+        each = np.bincount(takers, minlength=len(names))
         return cls(
             objects=claims.objects,
-            users=claims.users,
+            users=names,
             domain=domain,
-            offsets=_frozen(np.concatenate([[0], np.cumsum(claims.claims_per_user())]).astype(np.int64)),
+            offsets=_frozen(np.concatenate([[0], np.cumsum(each)]).astype(np.int64)),
             object_codes=_frozen(claims.owners()[by_user].astype(np.int32)),
             codes=_frozen((nearest - domain.low).astype(np.uint8)),
             moved=int(np.count_nonzero(nearest != values)),
@@ -117,6 +129,19 @@ class CellReports:
     symbols: Symbols  # (M, N)
     law: Floats  # (domain.size + 1, K)
     levels: Floats  # (K - 1,)
+
+
+def _listed(found: pl.Series, listed: Iterable[str | int] | None) -> tuple[pl.Series, Ints]:
+    """All users' names, ascending, and the place among them of each that was found."""
+    names = found
+    if listed is not None:
+        try:
+            names = pl.Series(found.name, sorted(set(listed)), dtype=found.dtype)
+        except (TypeError, ValueError, pl.exceptions.PolarsError):
+            raise InputError("the names of users are not of the claims' kind") from None
+        if not found.is_in(names.implode()).all():
+            raise InputError("somebody has claims who is not on the list of users")
+    return names, names.search_sorted(found).to_numpy().astype(np.int64)
 
 
 def _frozen(array: Any) -> Any:

@@ -22,8 +22,8 @@ from crowdveil.arrays import Codes, Floats
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import cells
+from crowdveil.local.devices import run_devices
 from crowdveil.randomness import Randomness, Words, secure
-from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.response import Response
 
 ASSUMPTIONS = (
@@ -42,7 +42,7 @@ class CellResponse:
     levels: int | None = None  # default: one for each answer
 
     def __post_init__(self) -> None:
-        if not 2 <= self.rounded_to <= self.domain.size:
+        if not (isinstance(self.rounded_to, int) and 2 <= self.rounded_to <= self.domain.size):
             raise ParameterError(
                 f"levels must be at least 2 and at most {self.domain.size}, not {self.levels}"
             )
@@ -108,14 +108,12 @@ class CellResponse:
 
 def report(answers: Answers, parameters: CellResponse, *, rng: Randomness | None = None) -> CellReports:
     """Every cell as its user's device would report it; each user has a stream of the user's own name."""
-    rng = rng or secure()
-    key, nonces = rng.streams(answers.users, purpose=parameters.method)
-    state = np.zeros(STATE_WORDS, dtype=np.uint32)
     symbols = np.empty((len(answers.users), len(answers.objects)), dtype=np.uint8)
-    for user, nonce in enumerate(nonces):
-        a, b = answers.offsets[user], answers.offsets[user + 1]
-        start(state, key, nonce)
-        parameters.fill_row(state, answers.object_codes[a:b], answers.codes[a:b], symbols[user])
+
+    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
+        parameters.fill_row(state, answered, codes, symbols[user])
+
+    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
     return CellReports(
         *(answers.objects, answers.users, answers.domain, symbols),
         law=parameters.law,
