@@ -258,7 +258,7 @@ def test_real_claims_keep_what_weights_are_good_for(datasets: Path, tmp_path: Pa
     settings = Settings(seeds=3, engine=ENGINE, data=datasets)
     rows = _check(EXPERIMENTS["sensing-real"](settings), "sensing-real", tmp_path)
     error = {(row["dataset"], row["noise_ratio"], row["method"]): row["error"] for row in rows}
-    assert len(error) == 3 * 3 * len(METHODS)
+    assert len(error) == 3 * 3 * (len(METHODS) + 1)  # and noise-aware
     assert {row["dataset"] for row in rows if row["simulated"]} == {"floorplan (simulated)"}
     for name in sensing_real.REAL:
         for ratio in (1.0, 4.0):
