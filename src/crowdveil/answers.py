@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.arrays import Codes, Floats, Ints, frozen
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 
@@ -88,9 +87,9 @@ class Answers:
             objects=claims.objects,
             users=names,
             domain=domain,
-            offsets=_frozen(np.concatenate([[0], np.cumsum(each)]).astype(np.int64)),
-            object_codes=_frozen(claims.owners()[by_user].astype(np.int32)),
-            codes=_frozen((nearest - domain.low).astype(np.uint8)),
+            offsets=frozen(np.concatenate([[0], np.cumsum(each)]).astype(np.int64)),
+            object_codes=frozen(claims.owners()[by_user].astype(np.int32)),
+            codes=frozen((nearest - domain.low).astype(np.uint8)),
             moved=int(np.count_nonzero(nearest != values)),
         )
 
@@ -142,8 +141,3 @@ def _listed(found: pl.Series, listed: Iterable[str | int] | None) -> tuple[pl.Se
         if not found.is_in(names.implode()).all():
             raise InputError("somebody has claims who is not on the list of users")
     return names, names.search_sorted(found).to_numpy().astype(np.int64)
-
-
-def _frozen(array: Any) -> Any:
-    array.setflags(write=False)
-    return array

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,3 +12,9 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+
+
+def frozen(array: Any) -> Any:
+    """The same array, which nobody can write to any more."""
+    array.setflags(write=False)
+    return array

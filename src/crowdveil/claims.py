@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.arrays import Codes, Floats, Ints, frozen
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 
@@ -86,7 +86,7 @@ class Claims:
             return self, 0
         users, values = self.user_codes.copy(), self.values.copy()
         layout.clamp(self.offsets, low, high, users, values)
-        return Claims(self.objects, self.users, self.offsets, _frozen(users), _frozen(values)), outside
+        return Claims(self.objects, self.users, self.offsets, frozen(users), frozen(values)), outside
 
     def joined(self, more: Claims) -> Claims:
         """These claims and more of them: about the same objects and others, by the same users and others."""
@@ -114,9 +114,9 @@ class Claims:
         return Claims(
             names,
             self.users,
-            _frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
-            _frozen(self.user_codes[kept]),
-            _frozen(self.values[kept]),
+            frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
+            frozen(self.user_codes[kept]),
+            frozen(self.values[kept]),
         )
 
     def capped(self, most: int, *, keep_objects: bool = False) -> Claims:
@@ -136,9 +136,9 @@ class Claims:
         return Claims(
             self.objects.gather(left),
             self.users,
-            _frozen(np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64)),
-            _frozen(self.user_codes[kept]),
-            _frozen(self.values[kept]),
+            frozen(np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64)),
+            frozen(self.user_codes[kept]),
+            frozen(self.values[kept]),
         )
 
     def owners(self) -> Ints:
@@ -177,18 +177,13 @@ def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: An
     if not layout.lay_out(object_codes, user_codes, numbers, offsets, len(user_names), *by_object):
         raise _repeated(object_codes, user_codes, source)
     layout.sort_values(offsets, *by_object)
-    return Claims(object_names, user_names, _frozen(offsets), *map(_frozen, by_object))
+    return Claims(object_names, user_names, frozen(offsets), *map(frozen, by_object))
 
 
 def _hashes(names: pl.Series) -> NDArray[np.uint64]:
     """64 bits for each name, whether it is text or a number, on any machine and in any version."""
     digests = [hashlib.blake2b(str(name).encode(), digest_size=8).digest() for name in names.to_list()]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-def _frozen(array: Any) -> Any:
-    array.setflags(write=False)
-    return array
 
 
 def _rows(mask: pl.Series) -> str:

@@ -61,3 +61,11 @@ def test_impossible_simulations_are_refused(run: Run, tmp_path: Path, wrong: tup
     done = run("simulate", "sensing", *wrong, "-o", tmp_path / "c.csv")
     assert done.code == 2
     assert not (tmp_path / "c.csv").exists()
+
+
+def test_json_and_a_table_on_standard_output_exclude_each_other(run: Run, tmp_path: Path) -> None:
+    for places in (("-o", "-"), ("-o", tmp_path / "claims.csv", "--truths", "-")):
+        done = run("simulate", "sensing", *places, "--json")
+        assert done.code == 2
+        assert done.out == ""
+    assert not (tmp_path / "claims.csv").exists()

@@ -9,7 +9,7 @@ import typer
 
 from crowdveil.cli.options import Json, parse_range
 from crowdveil.cli.plan_sensing import sensing
-from crowdveil.cli.release import Unit
+from crowdveil.cli.release_parameters import Unit
 
 app = typer.Typer(
     help="From a wish to parameters and an expected error.", no_args_is_help=True, rich_markup_mode=None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdveil.cli.options import Force, Json, parse_range
-from crowdveil.cli.release import Unit
+from crowdveil.cli.release_parameters import Unit
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:

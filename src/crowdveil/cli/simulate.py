@@ -136,6 +136,8 @@ def _write(
     from crowdveil.files import check_new, write_table
     from crowdveil.files.writing import STDOUT
 
+    if told is not None and STDOUT in (out, truths_out):
+        raise ParameterError("--json and a table on standard output exclude each other")
     if truths_out == out:
         raise ParameterError("claims and truths need files of their own")
     for path in (out, truths_out):
@@ -144,5 +146,5 @@ def _write(
     write_table(claims, out, force=force)
     if truths_out is not None:
         write_table(truths, truths_out, force=force)
-    if told is not None and out != STDOUT:
+    if told is not None:
         say_json({"out": out, "truths": truths_out, "claims": claims.height, **told})

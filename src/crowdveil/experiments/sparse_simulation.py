@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import log
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from crowdveil.answers import Answers, Domain
-from crowdveil.arrays import Floats, Ints
+from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.claims import Claims
 from crowdveil.errors import ParameterError
 from crowdveil.experiments.simulation import SimulatedClaims
@@ -98,9 +98,9 @@ class SimulatedAnswers:
             objects=pl.Series("object", names[0]),
             users=pl.Series("user", names[1]),
             domain=self.domain,
-            offsets=_frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
-            object_codes=_frozen(np.concatenate(objects)),
-            codes=_frozen(np.concatenate(codes)),
+            offsets=frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
+            object_codes=frozen(np.concatenate(objects)),
+            codes=frozen(np.concatenate(codes)),
             moved=moved,
         )
 
@@ -139,8 +139,3 @@ class SimulatedAnswers:
 
 def _stream(rng: Randomness, name: str) -> Stream:
     return rng.stream(name, purpose="sparse")
-
-
-def _frozen(array: Any) -> Any:
-    array.setflags(write=False)
-    return array

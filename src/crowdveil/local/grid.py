@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil
 
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import LARGEST_VALUE
 from crowdveil.errors import ParameterError
-from crowdveil.public_range import STEPS_IN_RANGE, Range
+from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness.samplers import INTEGER_LIMIT
 
 
@@ -23,14 +23,8 @@ class Grid:
     step: float
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.low) and isfinite(self.high)):
-            raise ParameterError("a range needs two finite numbers")
-        if self.low >= self.high:
-            raise ParameterError(f"the range {self.low:g}:{self.high:g} is empty: its low end must be below")
-        if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
-            raise ParameterError(f"the range goes beyond {LARGEST_VALUE:g}")
-        if not 0 < self.step < LARGEST_VALUE:
-            raise ParameterError(f"resolution must be a number above 0, not {self.step:g}")
+        Range(self.low, self.high)  # refuses ends that are none
+        check_resolution(self.step)
         if not (self.high - self.low) / self.step < INTEGER_LIMIT:
             raise ParameterError("the resolution is too fine for this range: use a coarser one")
 

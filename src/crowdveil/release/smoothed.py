@@ -23,7 +23,7 @@ import polars as pl
 from scipy.special import gammaln
 
 from crowdveil.accounting import smallest_epsilon
-from crowdveil.arrays import Floats, Ints
+from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
@@ -206,7 +206,7 @@ def law(parameters: Smoothed) -> Law:
 @lru_cache(maxsize=16)
 def _law(width: float, cells: int) -> Law:
     kernel = gaussian_weights(width)
-    return Law(_frozen(kernel), _frozen(envelope(kernel, cells)))
+    return Law(frozen(kernel), frozen(envelope(kernel, cells)))
 
 
 def gaussian_weights(width: float) -> Ints:
@@ -349,8 +349,3 @@ def release(
         promise=promise,
         seeded=not rng.private,
     )
-
-
-def _frozen(array: Ints) -> Ints:
-    array.setflags(write=False)
-    return array
