@@ -19,6 +19,7 @@ COMMANDS = [
     "bench",
     "plan release",
     "plan sensing",
+    "plan sparse",
     "simulate claims",
     "simulate sensing",
     "simulate sparse",

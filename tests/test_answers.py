@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from crowdveil.answers import Answers, Domain
@@ -31,8 +32,11 @@ def test_whoever_is_listed_takes_part() -> None:
     assert np.diff(answers.offsets).tolist() == [1, 1, 0]
     with pytest.raises(InputError, match="not on the list"):
         Answers.from_claims(CLAIMS, Domain(0, 4), users=["u"])
-    with pytest.raises(InputError, match="kind"):
-        Answers.from_claims(CLAIMS, Domain(0, 4), users=[1, 2])
+    for listed, numbered in ((["one"], True), ([], False)):
+        users = pl.Series([1, 2, 2]) if numbered else pl.Series(["u", "v", "v"])
+        claims = Claims.from_columns(["a", "a", "b"], users, [1.0, 2.0, 3.0])
+        with pytest.raises(InputError, match="kind"):
+            Answers.from_claims(claims, Domain(0, 4), users=listed)
 
 
 @pytest.mark.parametrize("ends", [(0, 0), (3, 1), (0, 500), (0.5, 2)])

@@ -15,7 +15,7 @@ from crowdveil.compiled import summed
 from crowdveil.engines import LocalEngine
 from crowdveil.labels import Labels
 from crowdveil.truth import crh, gtm, vote
-from crowdveil.truth.result import Truths, Voted
+from crowdveil.truths import Truths, Voted
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
 METHODS: dict[str, Callable[..., Truths]] = {"gtm": gtm.discover, "crh": crh.discover}

@@ -60,6 +60,7 @@ class Answers:
     object_codes: Codes
     codes: Symbols
     moved: int  # answers that were clamped or rounded to the domain: not for publication
+    declared: bool = True  # objects and users were listed, not read off the answers
 
     @classmethod
     def from_claims(
@@ -91,6 +92,7 @@ class Answers:
             object_codes=frozen(claims.owners()[by_user].astype(np.int32)),
             codes=frozen((nearest - domain.low).astype(np.uint8)),
             moved=int(np.count_nonzero(nearest != values)),
+            declared=objects is not None and users is not None,
         )
 
     def __len__(self) -> int:
@@ -119,7 +121,10 @@ class CellReports:
     """One randomized symbol for each cell, a byte each, and the law that made them.
 
     `law[x, y]` is the chance of symbol y where the answer is x; the last row is that of NULL. Symbols 0 ...
-    K - 2 stand for the places in the range that `levels` names, the last one for NULL.
+    K - 2 stand for the places in the range that `levels` names, the last one for NULL. Where the share of
+    cells with an answer is stated, as `answered`, no symbol stands for NULL: reports do not tell that share.
+    Where a user's cells share a hidden draw, as in the 2-Layer mechanism, the law is that of one cell alone:
+    then users have to be taken for alike.
     """
 
     objects: pl.Series
@@ -127,17 +132,19 @@ class CellReports:
     domain: Domain
     symbols: Symbols  # (M, N)
     law: Floats  # (domain.size + 1, K)
-    levels: Floats  # (K - 1,)
+    levels: Floats  # (K - 1,), or (K,) without a symbol for NULL
+    answered: float | None = None
+    users_alike: bool = False
 
 
 def _listed(found: pl.Series, listed: Iterable[str | int] | None) -> tuple[pl.Series, Ints]:
     """All users' names, ascending, and the place among them of each that was found."""
     names = found
     if listed is not None:
-        try:
-            names = pl.Series(found.name, sorted(set(listed)), dtype=found.dtype)
-        except (TypeError, ValueError, pl.exceptions.PolarsError):
-            raise InputError("the names of users are not of the claims' kind") from None
+        texts = pl.Series(found.name, sorted({str(name) for name in listed}), dtype=pl.String)
+        names = texts.cast(found.dtype, strict=False).unique().sort()
+        if names.null_count() or names.is_empty():
+            raise InputError("the list of users is empty, or its names are not of the claims' kind")
         if not found.is_in(names.implode()).all():
             raise InputError("somebody has claims who is not on the list of users")
     return names, names.search_sorted(found).to_numpy().astype(np.int64)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from crowdveil.errors import ParameterError
 
 Unit = Literal["claim", "cell", "record", "user"]
-Adjacency = Literal["replace-one", "add-remove"]
+Adjacency = Literal["replace-one", "replace-or-none", "add-remove"]
 Trust = Literal["central", "local"]
 
 _ADJACENCY_WORDS = {
@@ -50,18 +50,22 @@ class Guarantee:
         strength = f"epsilon = {rounded_up(self.epsilon)}" + (
             f", delta = {rounded_up(self.delta)}" if self.delta else ""
         )
-        neighbours = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
-        if self.unit == "user":
-            neighbours = neighbours.replace("the value of one user is", "all values of one user are")
-        elif self.unit == "cell":
-            neighbours = (
-                "when one answer of a user becomes another, or none (who takes part counts as public)"
-            )
         return (
             f"Differential privacy for each {self.unit} with {strength}: no outcome becomes more than "
-            f"e^epsilon times as likely{' (up to delta)' if self.delta else ''} {neighbours}. "
+            f"e^epsilon times as likely{' (up to delta)' if self.delta else ''} {self._neighbours()}. "
             f"{_TRUST_WORDS[self.trust]}"
         )
+
+    def _neighbours(self) -> str:
+        """What may differ, in words."""
+        if self.adjacency == "replace-or-none":
+            one = self.unit == "cell"
+            change = "one answer of a user becomes another" if one else "answers of a user become any others"
+            return f"when {change}, or none (who takes part counts as public)"
+        words = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
+        if self.unit == "user":
+            words = words.replace("the value of one user is", "all values of one user are")
+        return words
 
     def to_dict(self) -> dict[str, Any]:
         """For the certificate."""
@@ -107,6 +111,8 @@ class NoGuarantee:
 
 
 Promise = Guarantee | Deniability | NoGuarantee
+
+SEEDED = NoGuarantee("the draws come from a fixed seed, and whoever knows it can undo them.")
 
 
 def rounded_up(number: float, digits: int = 6) -> str:

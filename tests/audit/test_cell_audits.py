@@ -72,7 +72,7 @@ def test_values_alone_are_hidden_by_the_papers_mechanism() -> None:
     values = replace(
         cells.SUMS_VALUES_AUDIT,
         epsilon=parameters.value_level().epsilon,
-        draws=sent(cells.user_profiles(parameters), TEN, (0,), (9,)),
+        draws=sent(cells.rows(parameters), TEN, (0,), (9,)),
         events=at_least((0, 9, 18), of=lambda out: out[:, 0]),
     )
     found = run_audit(values, draws=60_000, seed=1)
@@ -108,8 +108,9 @@ def test_what_is_attacked_is_what_devices_send(audit: Audit, parameters: Any, wo
         rows = audit.draws(world, 3, seeded(1))
         for user in range(3):
             out = np.empty(len(worlds[world]), dtype=kind)
-            own = one_device(worlds[world], parameters.domain)
-            parameters.fill_row(state(user, parameters.method), *own, out)
+            one = cells.same_users(worlds[world], parameters.domain, 1)
+            device = parameters.device(one.objects, one.users)
+            device(0, state(user, parameters.method), one.object_codes, one.codes, out)
             assert rows[user].tolist() == out.tolist()
 
 
@@ -132,7 +133,7 @@ def test_sums_and_profiles_that_are_attacked_are_what_devices_send() -> None:
 
 def _null_is_not_randomized(answers: Answers, rng: Randomness) -> Outputs:
     """Randomized response on answers only: a cell without one is told as it is."""
-    told = cells.symbols(cells.RESPONSE)(answers, rng)
+    told = cells.rows(cells.RESPONSE)(answers, rng)
     return told if len(answers) else np.full_like(told, FIVE.size)
 
 
@@ -145,14 +146,14 @@ def _noise_of_answers_only(answers: Answers, rng: Randomness) -> Outputs:
 
 BROKEN = {
     "half the noise in place of NULL": replace(
-        cells.LAPLACE_AUDIT, draws=sent(cells.noisy(LaplaceCells(2.0, TEN, null=0)), TEN, (NULL,), (9,))
+        cells.LAPLACE_AUDIT, draws=sent(cells.rows(LaplaceCells(2.0, TEN, null=0)), TEN, (NULL,), (9,))
     ),
     "epsilon 1.3 for 1": replace(
-        cells.RESPONSE_AUDIT, draws=sent(cells.symbols(CellResponse(1.3, FIVE)), FIVE, (NULL,), (0,))
+        cells.RESPONSE_AUDIT, draws=sent(cells.rows(CellResponse(1.3, FIVE)), FIVE, (NULL,), (0,))
     ),
     "more levels than are paid for": replace(
         cells.THREE_SYMBOLS_AUDIT,
-        draws=sent(cells.symbols(CellResponse(1.2, TEN, levels=2)), TEN, (NULL,), (9,)),
+        draws=sent(cells.rows(CellResponse(1.2, TEN, levels=2)), TEN, (NULL,), (9,)),
     ),
     "NULL told as it is": replace(
         cells.RESPONSE_AUDIT, draws=sent(_null_is_not_randomized, FIVE, (NULL,), (0,))
@@ -160,7 +161,7 @@ BROKEN = {
     "the mean epsilon claimed for 2-Layer": replace(cells.TWO_LAYER_AUDIT, epsilon=cells.LAYERS.mean),
     "2-Layer with twice the mean": replace(
         cells.TWO_LAYER_AUDIT,
-        draws=sent(cells.layered(TwoLayer(2.0, FIVE)), FIVE, (NULL,) * 30, (0,) + (NULL,) * 29),
+        draws=sent(cells.rows(TwoLayer(2.0, FIVE)), FIVE, (NULL,) * 30, (0,) + (NULL,) * 29),
     ),
     "noise for half the range": replace(
         cells.SUMS_VALUES_AUDIT,
@@ -171,7 +172,7 @@ BROKEN = {
     ),
     "the paper's profiles, claimed by us": replace(
         cells.SUMS_AUDIT,
-        draws=sent(cells.user_profiles(Factorization(1.0, TEN)), TEN, (9, NULL), (9, 0)),
+        draws=sent(cells.rows(Factorization(1.0, TEN)), TEN, (9, NULL), (9, 0)),
         events=cells.PAPER_AUDIT.events,
     ),
 }

@@ -32,6 +32,7 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["perturb"],
         ["plan", "release"],
         ["plan", "sensing"],
+        ["plan", "sparse"],
         ["reproduce"],
         ["simulate"],
         ["simulate", "claims"],

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdveil.answer_law import answer_law
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.experiments.sparse_theory import (
     HALF_NORMAL,
     Crowd,
-    answer_law,
     factorization_error,
     laplace_bound,
     laplace_error,

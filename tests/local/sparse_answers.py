@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from crowdveil.answers import Answers, Domain
-from crowdveil.randomness import Words, chacha, seeded
+from crowdveil.local.reports import SparseMechanism, report
+from crowdveil.randomness import Randomness, Words, chacha, seeded
 
 ERROR = 1e-6
 NULL = None
@@ -68,3 +69,14 @@ def stream(user: str | int, purpose: str, seed: int = 1) -> Words:
     key, nonces = seeded(seed).streams([user], purpose=purpose)
     chacha.start(state, key, nonces[0])
     return state
+
+
+def received(answers: Answers, mechanism: SparseMechanism, *, rng: Randomness | None = None) -> Any:
+    """What the server reads of all devices' reports."""
+    return report(answers, mechanism, rng=rng).read()
+
+
+def fill_alone(mechanism: SparseMechanism, name: str | int, answers: Answers, out: NDArray[Any]) -> None:
+    """Fill `out` as the device of the only user would, whose stream is that of the name."""
+    device = mechanism.device(answers.objects, answers.users)
+    device(0, stream(name, mechanism.method), answers.object_codes, answers.codes, out)

@@ -9,11 +9,11 @@ from math import inf, log, nan, prod, sqrt
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sparse_answers import ERROR, NULL, answers_of, crowd, follows, largest_log_ratio, stream
+from sparse_answers import ERROR, NULL, answers_of, crowd, fill_alone, follows, largest_log_ratio, received
 
 from crowdveil.answers import Domain
 from crowdveil.errors import ParameterError
-from crowdveil.local.cell_response import CellResponse, report
+from crowdveil.local.cell_response import CellResponse
 from crowdveil.randomness import secure, seeded
 
 TEN = Domain(0, 9)
@@ -92,7 +92,7 @@ def test_a_kept_level_stands_for_the_answer_on_average(parameters: CellResponse)
 )
 def test_symbols_follow_the_law(parameters: CellResponse, answer: int | None) -> None:
     users = 30_000
-    told = report(crowd([answer, NULL], parameters.domain, users), parameters, rng=seeded(3))
+    told = received(crowd([answer, NULL], parameters.domain, users), parameters, rng=seeded(3))
     code = parameters.domain.size if answer is None else answer - parameters.domain.low
     for place, row in ((0, code), (1, parameters.domain.size)):
         observed = np.bincount(told.symbols[:, place], minlength=told.law.shape[1])
@@ -100,13 +100,13 @@ def test_symbols_follow_the_law(parameters: CellResponse, answer: int | None) ->
 
 
 def test_a_law_wrong_by_5_percent_would_be_noticed() -> None:
-    told = report(crowd([2], Domain(0, 4), 60_000), CellResponse(1.05, Domain(0, 4)), rng=seeded(3))
+    told = received(crowd([2], Domain(0, 4), 60_000), CellResponse(1.05, Domain(0, 4)), rng=seeded(3))
     assert not follows(np.bincount(told.symbols[:, 0], minlength=6), CellResponse(1.0, Domain(0, 4)).law[2])
 
 
 def test_cells_of_a_user_are_independent() -> None:
     parameters = CellResponse(1.0, Domain(0, 1))
-    told = report(crowd([1, NULL], parameters.domain, 30_000), parameters, rng=seeded(4)).symbols
+    told = received(crowd([1, NULL], parameters.domain, 30_000), parameters, rng=seeded(4)).symbols
     pairs = np.bincount(told[:, 0].astype(np.int64) * 3 + told[:, 1], minlength=9)
     assert follows(pairs, np.outer(parameters.law[1], parameters.law[2]).ravel())
 
@@ -121,7 +121,7 @@ def test_debiased_counts_are_unbiased(parameters: CellResponse) -> None:
     )
     estimates = np.empty((rounds, 3))
     for seed in range(rounds):
-        symbols = report(table, parameters, rng=seeded(seed)).symbols
+        symbols = received(table, parameters, rng=seeded(seed)).symbols
         null = (symbols == parameters.rounded_to).sum(axis=0)
         level = [(symbols == y).sum(axis=0) for y in range(parameters.rounded_to)]
         answered = users - (null - users * other) / (keep - other)
@@ -138,30 +138,30 @@ def test_debiased_counts_are_unbiased(parameters: CellResponse) -> None:
 def test_a_users_symbols_do_not_depend_on_other_users() -> None:
     parameters = CellResponse(1.0, TEN, levels=3)
     rows = [[1, NULL, 5, NULL, 9], [NULL, 3, 3, 3, NULL], [0, 0, NULL, NULL, 7]]
-    all_of_them = report(answers_of(rows, TEN, ["ann", "ben", "cy"]), parameters, rng=seeded(1)).symbols
-    turned = report(answers_of(rows[::-1], TEN, ["cy", "ben", "ann"]), parameters, rng=seeded(1)).symbols
+    all_of_them = received(answers_of(rows, TEN, ["ann", "ben", "cy"]), parameters, rng=seeded(1)).symbols
+    turned = received(answers_of(rows[::-1], TEN, ["cy", "ben", "ann"]), parameters, rng=seeded(1)).symbols
     assert turned[::-1].tolist() == all_of_them.tolist()
     for user, name in enumerate(("ann", "ben", "cy")):
         alone = answers_of([rows[user]], TEN, [name])
         out = np.empty(5, dtype=np.uint8)
-        parameters.fill_row(stream(name, parameters.method), alone.object_codes, alone.codes, out)
+        fill_alone(parameters, name, alone, out)
         assert out.tolist() == all_of_them[user].tolist()
 
 
 def test_a_seed_repeats_and_no_seed_does_not() -> None:
     table, parameters = crowd([3] + [NULL] * 40, TEN, 5), CellResponse(1.0, TEN)
-    first, second = (report(table, parameters, rng=seeded(8)).symbols for _ in range(2))
+    first, second = (received(table, parameters, rng=seeded(8)).symbols for _ in range(2))
     assert (first == second).all()
-    assert (first != report(table, parameters, rng=seeded(9)).symbols).any()
-    assert (report(table, parameters).symbols != report(table, parameters).symbols).any()
+    assert (first != received(table, parameters, rng=seeded(9)).symbols).any()
+    assert (received(table, parameters).symbols != received(table, parameters).symbols).any()
     assert (first[0] != first[1]).any()
-    assert (report(table, parameters, rng=secure()).symbols <= TEN.size).all()
+    assert (received(table, parameters, rng=secure()).symbols <= TEN.size).all()
 
 
 def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
     parameters = CellResponse(0.5, TEN)
     cell, user = parameters.cell_level(), parameters.user_level(200)
-    assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-one", "local")
+    assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-or-none", "local")
     assert cell.epsilon == pytest.approx(0.5, abs=1e-12)
     assert (user.unit, user.delta) == ("user", 0.0)
     assert Fraction(user.epsilon) >= 200 * Fraction(cell.epsilon)
@@ -171,7 +171,7 @@ def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
 def test_levels_stand_for_numbers_of_the_domain() -> None:
     assert CellResponse(1.0, Domain(-2, 2)).level_values.tolist() == [-2, -1, 0, 1, 2]
     assert CellResponse(1.0, Domain(-2, 2), levels=2).level_values.tolist() == [-2, 2]
-    told = report(crowd([1], Domain(-2, 2), 3), CellResponse(1.0, Domain(-2, 2), levels=2), rng=seeded(1))
+    told = received(crowd([1], Domain(-2, 2), 3), CellResponse(1.0, Domain(-2, 2), levels=2), rng=seeded(1))
     assert told.law.shape == (6, 3)
     assert told.symbols.dtype == np.uint8
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import exp, inf, nan, sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import norm
-from sparse_answers import ERROR, NULL, Row, answers_of, crowd, follows, stream
+from sparse_answers import ERROR, NULL, Row, answers_of, crowd, follows, received, stream
 
 from crowdveil.answers import Answers, Domain
 from crowdveil.arrays import Ints
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee
 from crowdveil.kernels import factors
-from crowdveil.local import factorization, sound_factorization
 from crowdveil.local.factorization import Factorization
 from crowdveil.local.predictions import STEPS, Predictions, object_profiles
 from crowdveil.local.sound_factorization import SoundFactorization
@@ -102,6 +102,23 @@ def test_public_profiles_are_short_positive_and_depend_on_the_name_alone(dimensi
         assert len(np.unique(profiles, axis=0)) > 40
 
 
+@dataclass(frozen=True, eq=False)
+class Given(SoundFactorization):
+    """With these profiles of objects, whatever their names are."""
+
+    given: Any = field(default_factory=lambda: HALVES)
+
+    def profiles(self, objects: pl.Series) -> Ints:
+        return cast("Ints", self.given)
+
+
+class Alike(Factorization):
+    """All objects have one profile."""
+
+    def profiles(self, objects: pl.Series) -> Ints:
+        return np.full((len(objects), 2), STEPS // 2)
+
+
 def law_in_bins(scale: float, ends: list[int]) -> Any:
     """Chances that noise lies below the first end, between two, or at the last or beyond."""
     q = exp(-1 / scale)
@@ -118,8 +135,8 @@ def bins(noise: Any, ends: list[int]) -> Any:
 
 @pytest.mark.parametrize("row", [(2, NULL, -2), (NULL, NULL, NULL)], ids=str)
 def test_noisy_sums_follow_their_law(row: Row) -> None:
-    parameters = SoundFactorization(1.0, FIVE, 2)
-    sent = sound_factorization.report(crowd(row, FIVE, 20_000), parameters, profiles=HALVES, rng=seeded(2))
+    parameters = Given(1.0, FIVE, 2)
+    sent = received(crowd(row, FIVE, 20_000), parameters, rng=seeded(2))
     noise = sent.sums - np.array(exact_sums(row, FIVE, HALVES))
     for column in range(parameters.sums):
         scale = float(parameters.answer_scale if column < 2 else parameters.product_scale)
@@ -130,9 +147,9 @@ def test_noisy_sums_follow_their_law(row: Row) -> None:
 
 
 def test_noisy_sums_are_unbiased() -> None:
-    parameters, users = SoundFactorization(2.0, FIVE, 2), 20_000
+    parameters, users = Given(2.0, FIVE, 2), 20_000
     row = (2, -1, NULL)
-    sent = sound_factorization.report(crowd(row, FIVE, users), parameters, profiles=HALVES, rng=seeded(3))
+    sent = received(crowd(row, FIVE, users), parameters, rng=seeded(3))
     z, g = sent.answer_sums(), sent.product_sums()
     v = HALVES / STEPS
     far = float(norm.isf(ERROR / 20)) / sqrt(users)
@@ -164,7 +181,7 @@ def slow_truths(table: Any, sweeps: int) -> Any:
 @pytest.mark.parametrize("dimensions", [1, 2, 4])
 def test_the_servers_side_of_noisy_sums_equals_a_slow_twin(dimensions: int) -> None:
     parameters = SoundFactorization(3.0, FIVE, dimensions, ridge=0.5)
-    sent = sound_factorization.report(many(FIVE), parameters, rng=seeded(1))
+    sent = received(many(FIVE), parameters, rng=seeded(1))
     found = sent.predictions()
     table = []
     for z, g in zip(sent.answer_sums(), sent.product_sums(), strict=True):
@@ -174,8 +191,8 @@ def test_the_servers_side_of_noisy_sums_equals_a_slow_twin(dimensions: int) -> N
         table.append(np.clip(0.0 + sent.profiles / STEPS @ u, -2, 2))
     assert np.array([found.of(u) for u in range(30)]) == pytest.approx(np.array(table), abs=1e-9)
     truths = found.truths()
-    assert truths.truths == pytest.approx(slow_truths(np.array(table), truths.sweeps), abs=1e-9)
-    assert (np.abs(truths.truths) <= 2).all()
+    assert truths.estimates == pytest.approx(slow_truths(np.array(table), truths.sweeps), abs=1e-9)
+    assert (np.abs(truths.estimates) <= 2).all()
 
 
 @pytest.mark.parametrize("dimensions", [1, 3])
@@ -185,7 +202,7 @@ def test_the_papers_profiles_solve_its_equations(dimensions: int, ridge: float) 
     parameters = Factorization(1.0, FIVE, dimensions, ridge=ridge)
     answers = many(FIVE)
     profiles = parameters.profiles(answers.objects)
-    found = factorization.report(answers, parameters, rng=seeded(1))
+    found = received(answers, parameters, rng=seeded(1))
     v = profiles / STEPS
     for user in range(30):
         own = slice(answers.offsets[user], answers.offsets[user + 1])
@@ -200,22 +217,22 @@ def test_the_papers_profiles_solve_its_equations(dimensions: int, ridge: float) 
 
 @pytest.mark.parametrize("dimensions", [1, 3])
 def test_the_papers_truths_come_from_sums_as_from_a_table(dimensions: int) -> None:
-    found = factorization.report(many(TEN), Factorization(2.0, TEN, dimensions, ridge=0.5), rng=seeded(4))
+    found = received(many(TEN), Factorization(2.0, TEN, dimensions, ridge=0.5), rng=seeded(4))
     table = np.array([found.of(user) for user in range(30)])
     truths = found.truths()
-    assert truths.truths == pytest.approx(slow_truths(table, truths.sweeps), abs=1e-6)
-    losses = np.square(table - truths.truths).mean(axis=1)
-    assert found._plain_losses(truths.truths) == pytest.approx(losses, rel=1e-9)
+    assert truths.estimates == pytest.approx(slow_truths(table, truths.sweeps), abs=1e-6)
+    losses = np.square(table - truths.estimates).mean(axis=1)
+    assert found._plain_losses(truths.estimates) == pytest.approx(losses, rel=1e-9)
 
 
 def test_the_noise_of_the_papers_objective_follows_its_law() -> None:
     """With one dimension and one answer, u = answer - noise."""
     parameters = Factorization(1.0, TEN)
-    found = factorization.report(crowd([7], TEN, 30_000), parameters, rng=seeded(2))
+    found = received(crowd([7], TEN, 30_000), parameters, rng=seeded(2))
     noise = np.rint((7 - found.user_profiles[:, 0]) * STEPS).astype(np.int64)
     ends = [round(10 * STEPS * x / 4) for x in range(-16, 17)]
     assert follows(bins(noise, ends), law_in_bins(float(parameters.scale), ends))
-    twice = factorization.report(crowd([7, 7], TEN, 30_000), parameters, rng=seeded(2))
+    twice = received(crowd([7, 7], TEN, 30_000), parameters, rng=seeded(2))
     assert twice.user_profiles.std() == pytest.approx(found.user_profiles.std() / 2, rel=0.05)  # it shows
 
 
@@ -223,15 +240,14 @@ def test_users_with_too_few_answers_are_refused_or_left_to_the_ridge() -> None:
     rows: list[Row] = [[3, 4, 5], [NULL, 4, NULL], [1, 2, 3]]
     table = answers_of(rows, TEN)
     with pytest.raises(InputError, match="fewer dimensions or a ridge"):
-        factorization.report(table, Factorization(1.0, TEN, 2))
+        received(table, Factorization(1.0, TEN, 2))
     with pytest.warns(UserWarning, match="the ridge decides"):
-        found = factorization.report(table, Factorization(1.0, TEN, 2, ridge=0.1))
+        found = received(table, Factorization(1.0, TEN, 2, ridge=0.1))
     assert np.isfinite(found.user_profiles).all()
     with pytest.raises(InputError, match="too few answers"):
-        factorization.report(answers_of([[NULL]], TEN), Factorization(1.0, TEN))
-    same = np.full((3, 2), STEPS // 2)  # many answers, but about objects with one profile
-    with pytest.raises(InputError, match="too similar"):
-        factorization.report(answers_of([[1, 2, 3]], TEN), Factorization(1.0, TEN, 2), profiles=same)
+        received(answers_of([[NULL]], TEN), Factorization(1.0, TEN))
+    with pytest.raises(InputError, match="too similar"):  # many answers, but about objects with one profile
+        received(answers_of([[1, 2, 3]], TEN), Alike(1.0, TEN, 2))
 
 
 def test_the_paper_promises_cells_and_keeps_nothing_but_values() -> None:
@@ -268,10 +284,10 @@ def test_what_a_user_sends_does_not_depend_on_other_users() -> None:
     names = ["ann", "ben", "cy"]
     table, turned = answers_of(rows, FIVE, names), answers_of(rows[::-1], FIVE, names[::-1])
     sound, paper = SoundFactorization(1.0, FIVE, 2), Factorization(1.0, FIVE, 2)
-    sent = sound_factorization.report(table, sound, rng=seeded(1)).sums
-    assert (sound_factorization.report(turned, sound, rng=seeded(1)).sums[::-1] == sent).all()
-    told = factorization.report(table, paper, rng=seeded(1)).user_profiles
-    assert (factorization.report(turned, paper, rng=seeded(1)).user_profiles[::-1] == told).all()
+    sent = received(table, sound, rng=seeded(1)).sums
+    assert (received(turned, sound, rng=seeded(1)).sums[::-1] == sent).all()
+    told = received(table, paper, rng=seeded(1)).user_profiles
+    assert (received(turned, paper, rng=seeded(1)).user_profiles[::-1] == told).all()
     for user, name in enumerate(names):
         alone = answers_of([rows[user]], FIVE, [name])
         profiles, out = sound.profiles(table.objects), np.empty(sound.sums, dtype=np.int64)
@@ -280,14 +296,14 @@ def test_what_a_user_sends_does_not_depend_on_other_users() -> None:
         assert (out == sent[user]).all()
         noisy, triangle = np.empty(2, dtype=np.int64), np.empty(3, dtype=np.int64)
         paper.fill_sums(stream(name, paper.method), *own, noisy, triangle)
-        assert (paper.user_profiles(noisy[None], triangle[None])[0][0] == told[user]).all()
+        assert (paper.user_profile(noisy, triangle) == told[user]).all()
 
 
 def test_a_seed_repeats_and_no_seed_does_not() -> None:
     table = many(FIVE)
     reports: list[Callable[..., Any]] = [
-        lambda **rng: sound_factorization.report(table, SoundFactorization(1.0, FIVE), **rng).sums,
-        lambda **rng: factorization.report(table, Factorization(1.0, FIVE), **rng).user_profiles,
+        lambda **rng: received(table, SoundFactorization(1.0, FIVE), **rng).sums,
+        lambda **rng: received(table, Factorization(1.0, FIVE), **rng).user_profiles,
     ]
     for send in reports:
         assert (send(rng=seeded(8)) == send(rng=seeded(8))).all()
@@ -308,11 +324,11 @@ def test_a_constant_predictor_is_found_constant() -> None:
     same = Predictions(
         pl.Series(["x", "y"]), users, TEN, np.array([[3.0], [3.0]]), np.ones((2, 1)), 0.0, False
     )
-    assert same.truths().truths == pytest.approx([3.0, 3.0])
+    assert same.truths().estimates == pytest.approx([3.0, 3.0])
 
 
 def with_profiles(profiles: Any) -> object:
-    return sound_factorization.report(crowd([1], TEN, 2), SoundFactorization(1.0, TEN), profiles=profiles)
+    return received(crowd([1], TEN, 2), Given(1.0, TEN, given=profiles))
 
 
 BOTH: tuple[Callable[..., Any], ...] = (Factorization, SoundFactorization)

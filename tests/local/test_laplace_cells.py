@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
-from sparse_answers import ERROR, NULL, Row, answers_of, crowd, follows, stream
+from sparse_answers import ERROR, NULL, Row, answers_of, crowd, fill_alone, follows, received, stream
 
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import laplace_cells as kernels
-from crowdveil.local.devices import CELLS_IN_A_MOMENT
-from crowdveil.local.laplace_cells import MOST, LaplaceCells, LaplaceReports, report
+from crowdveil.local.laplace_cells import MOST, LaplaceCells, LaplaceReports
+from crowdveil.local.reports import CELLS_IN_A_MOMENT
 from crowdveil.randomness import seeded
+from crowdveil.truth.randomized import discover
 
 TEN = Domain(0, 9)
 LAWS = [
@@ -86,7 +87,7 @@ def test_reports_follow_the_law(parameters: LaplaceCells) -> None:
     low, high = parameters.domain.low, parameters.domain.high
     assert parameters.null is not None
     reach = round(3 * float(parameters.scale)) + 1
-    places = report(crowd([high, NULL], parameters.domain, 30_000), parameters, rng=seeded(2)).places
+    places = received(crowd([high, NULL], parameters.domain, 30_000), parameters, rng=seeded(2)).places
     for column, code in ((0, high - low), (1, parameters.null - low)):
         within = (code - reach, code + reach)
         assert follows(counted(places[:, column], *within), law_within(parameters, code, *within))
@@ -94,23 +95,23 @@ def test_reports_follow_the_law(parameters: LaplaceCells) -> None:
 
 def test_a_random_answer_in_place_of_null_follows_the_mixture() -> None:
     parameters, within = LaplaceCells(3.0, Domain(0, 4)), (-7, 11)
-    places = report(crowd([NULL], parameters.domain, 100_000), parameters, rng=seeded(2)).places[:, 0]
+    places = received(crowd([NULL], parameters.domain, 100_000), parameters, rng=seeded(2)).places[:, 0]
     law = np.mean([law_within(parameters, code, *within) for code in range(5)], axis=0)
     assert follows(counted(places, *within), law)
 
 
 def test_noise_wrong_by_5_percent_would_be_noticed() -> None:
     wrong, within = LaplaceCells(1.05, TEN, null=0), (-18, 36)
-    places = report(crowd([9, 9], TEN, 30_000), wrong, rng=seeded(2)).places.ravel()
+    places = received(crowd([9, 9], TEN, 30_000), wrong, rng=seeded(2)).places.ravel()
     assert not follows(counted(places, *within), law_within(LAWS[0], 9, *within))
 
 
 def test_reports_beyond_the_bound_are_set_to_it() -> None:
     out = np.empty(5000, dtype=np.int16)
     answered, codes = np.array([], dtype=np.int32), np.array([], dtype=np.uint8)
-    kernels.fill_noisy(stream("user", "bound"), answered, codes, 10, 3, 9, 1, 6, out)
-    assert (out.min(), out.max()) == (-6, 6)
-    assert follows(counted(out, -6, 6), law_within(LaplaceCells(1.0, TEN), 3, -6, 6))
+    noise = np.arange(-2500, 2500)
+    kernels.fill_noisy(stream("user", "bound"), answered, codes, 10, 3, noise, 6, out)
+    assert (out == np.clip(noise + 3, -6, 6)).all()
 
 
 @pytest.mark.parametrize("null", [None, 2])
@@ -121,7 +122,7 @@ def test_debiased_means_are_unbiased(null: int | None) -> None:
     table = answers_of(60 * rows, TEN)
     found = np.array(
         [
-            report(table, parameters, rng=seeded(seed)).debiased_means(np.array([0.5, 0.25]))
+            received(table, parameters, rng=seeded(seed)).debiased_means(np.array([0.5, 0.25]))
             for seed in range(rounds)
         ]
     )
@@ -131,11 +132,11 @@ def test_debiased_means_are_unbiased(null: int | None) -> None:
 
 def test_means_of_reports_lie_between_answers_and_what_stands_for_null() -> None:
     parameters = LaplaceCells(2.0, Domain(10, 19), null=12)
-    told = report(crowd([19, NULL], Domain(10, 19), 40_000), parameters, rng=seeded(1))
+    told = received(crowd([19, NULL], Domain(10, 19), 40_000), parameters, rng=seeded(1))
     deviation = sqrt(parameters.noise_variance / 40_000)
     assert told.means() == pytest.approx([19, 12], abs=6 * deviation)
     assert np.var(told.places, axis=0) == pytest.approx(2 * [parameters.noise_variance], rel=0.1)
-    assert told.null_mean == 12
+    assert parameters.null_mean == 12
     assert LaplaceCells(2.0, Domain(10, 19)).null_mean == 14.5
 
 
@@ -151,54 +152,53 @@ def slow_inverse_deviation(values: Any) -> Any:
 def test_truths_are_those_of_the_papers_algorithm() -> None:
     domain = Domain(-2, 7)
     rows = [[(3 * u + j) % 10 - 2 if (u * j) % 3 else NULL for j in range(12)] for u in range(40)]
-    told = report(answers_of(rows, domain), LaplaceCells(3.0, domain), rng=seeded(1))
+    told = received(answers_of(rows, domain), LaplaceCells(3.0, domain), rng=seeded(1))
     found = told.truths()
     assert found.converged
-    assert found.truths == pytest.approx(slow_inverse_deviation(told.places + float(domain.low)), abs=1e-3)
+    assert found.estimates == pytest.approx(slow_inverse_deviation(told.places + float(domain.low)), abs=1e-3)
     assert found.weights.sum() == pytest.approx(1.0)
-    same = LaplaceReports(told.objects, told.users, domain, np.full_like(told.places, 3), 0.0, 0.0).truths()
-    assert same.truths == pytest.approx(1.0)  # nobody strays: all weigh the same
+    same = LaplaceReports(told.objects, told.users, told.parameters, np.full_like(told.places, 3)).truths()
+    assert same.estimates == pytest.approx(1.0)  # nobody strays: all weigh the same
 
 
 def test_a_users_reports_do_not_depend_on_other_users() -> None:
     parameters = LaplaceCells(1.0, TEN)
     rows = [[1, NULL, 5, NULL, 9], [NULL, 3, 3, 3, NULL], [0, 0, NULL, NULL, 7]]
-    all_of_them = report(answers_of(rows, TEN, ["ann", "ben", "cy"]), parameters, rng=seeded(1)).places
-    turned = report(answers_of(rows[::-1], TEN, ["cy", "ben", "ann"]), parameters, rng=seeded(1)).places
+    all_of_them = received(answers_of(rows, TEN, ["ann", "ben", "cy"]), parameters, rng=seeded(1)).places
+    turned = received(answers_of(rows[::-1], TEN, ["cy", "ben", "ann"]), parameters, rng=seeded(1)).places
     assert turned[::-1].tolist() == all_of_them.tolist()
     for user, name in enumerate(("ann", "ben", "cy")):
         alone = answers_of([rows[user]], TEN, [name])
         out = np.empty(5, dtype=np.int16)
-        parameters.fill_row(stream(name, parameters.method), alone.object_codes, alone.codes, out)
+        fill_alone(parameters, name, alone, out)
         assert out.tolist() == all_of_them[user].tolist()
 
 
 def test_a_seed_repeats_and_no_seed_does_not() -> None:
     table, parameters = crowd([3] + [NULL] * 20, TEN, 5), LaplaceCells(1.0, TEN)
-    first, second = (report(table, parameters, rng=seeded(8)).places for _ in range(2))
+    first, second = (received(table, parameters, rng=seeded(8)).places for _ in range(2))
     assert (first == second).all()
-    assert (first != report(table, parameters, rng=seeded(9)).places).any()
-    assert (report(table, parameters).places != report(table, parameters).places).any()
+    assert (first != received(table, parameters, rng=seeded(9)).places).any()
+    assert (received(table, parameters).places != received(table, parameters).places).any()
     assert first.dtype == np.int16
 
 
 def test_many_devices_on_threads_send_what_each_would_alone() -> None:
     table, parameters = crowd([3, NULL] * 300, TEN, 2000), LaplaceCells(1.0, TEN)
     assert len(table.users) * len(table.objects) > CELLS_IN_A_MOMENT
-    places = report(table, parameters, rng=seeded(8)).places
+    places = received(table, parameters, rng=seeded(8)).places
     for user in (0, 499, 500, 1999):
         own = slice(table.offsets[user], table.offsets[user + 1])
         out = np.empty(600, dtype=np.int16)
-        parameters.fill_row(
-            stream(user, parameters.method, 8), table.object_codes[own], table.codes[own], out
-        )
+        device = parameters.device(table.objects, table.users)
+        device(user, stream(user, parameters.method, 8), table.object_codes[own], table.codes[own], out)
         assert (out == places[user]).all()
 
 
 def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
     parameters = LaplaceCells(0.1, TEN)
     cell, user = parameters.cell_level(), parameters.user_level(200)
-    assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-one", "local")
+    assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-or-none", "local")
     assert (cell.epsilon, user.epsilon, user.unit) == (0.1, 20.0, "user")
 
 
@@ -210,7 +210,7 @@ def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
         (lambda: LaplaceCells(0.05, Domain(0, 199)), "two bytes"),
         (lambda: LaplaceCells(1.0, TEN).user_level(0), "number of objects"),
         *(
-            (lambda s=s: report(crowd([1], TEN, 2), LaplaceCells(1.0, TEN)).debiased_means(s), "share")
+            (lambda s=s: received(crowd([1], TEN, 2), LaplaceCells(1.0, TEN)).debiased_means(s), "share")
             for s in (0.0, -0.1, 1.1, nan)
         ),
     ],
@@ -225,3 +225,55 @@ def test_a_refusal_names_an_epsilon_that_is_taken() -> None:
         LaplaceCells(0.05, Domain(0, 199))
     assert "0.05" in str(refused.value)
     assert 200 + 16 * LaplaceCells(0.0978, Domain(0, 199)).scale <= MOST
+
+
+@pytest.mark.parametrize(
+    "parameters", [*LAWS, LaplaceCells(1.0, TEN), LaplaceCells(2.0, Domain(0, 199))], ids=str
+)
+def test_ranges_of_places_have_the_law_of_their_places(parameters: LaplaceCells) -> None:
+    size, scale = parameters.domain.size, float(parameters.scale)
+    reports = received(crowd([parameters.domain.low], parameters.domain, 3), parameters, rng=seeded(1))
+    every = np.arange(-MOST, MOST + 1, dtype=np.int16)
+    told = LaplaceReports(reports.objects, reports.users, parameters, every[None, :]).cells(0.5)
+    law = np.zeros((size + 1, told.law.shape[1]))
+    q = exp(-1 / scale)
+    for code in range(size):
+        chances = np.power(q, np.abs(every.astype(np.int64) - code)) * (1 - q) / (1 + q)
+        law[code] = np.bincount(told.symbols[0], chances, minlength=law.shape[1])
+    null = slice(0, size) if parameters.null is None else parameters.null - parameters.domain.low
+    law[size] = law[null].mean(axis=0) if parameters.null is None else law[null]
+    assert told.law == pytest.approx(law, abs=1e-6)  # sixteen scales are in the sum, not all
+    assert (np.diff(told.symbols[0].astype(int)) >= 0).all()
+    assert told.symbols.max() == told.law.shape[1] - 1 == told.levels.size - 1
+
+
+@pytest.mark.parametrize(("epsilon", "answered"), [(1.0, 0.5), (3.0, 0.2)])
+def test_truths_from_ranges_are_nearer_than_those_of_the_papers_algorithm(
+    epsilon: float, answered: float
+) -> None:
+    gains = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        truths = rng.uniform(0, 9, 60)
+        values = np.clip(np.rint(truths + rng.normal(size=(400, 60))), 0, 9).astype(int)
+        given = rng.random(values.shape) < answered
+        rows = [
+            [int(v) if g else NULL for v, g in zip(*row, strict=True)]
+            for row in zip(values, given, strict=True)
+        ]
+        reports = received(answers_of(rows, TEN), LaplaceCells(epsilon, TEN), rng=seeded(seed))
+        plain = np.abs(reports.truths().estimates - truths).mean()
+        gains.append(plain - np.abs(discover(reports.cells(answered)).estimates - truths).mean())
+    assert np.mean(gains) > 3 * np.std(gains, ddof=1) / sqrt(len(gains))
+
+
+def test_with_next_to_no_answers_truths_from_ranges_are_about_equal() -> None:
+    rows = [[NULL] * 30] * 200
+    reports = received(answers_of(rows, TEN), LaplaceCells(0.5, TEN), rng=seeded(1))
+    assert np.ptp(discover(reports.cells(0.01)).estimates) < 1
+
+
+@pytest.mark.parametrize("answered", [0.0, -0.1, 1.1, nan])
+def test_a_bad_share_of_answered_cells_is_refused(answered: float) -> None:
+    with pytest.raises(ParameterError, match="share of cells"):
+        received(crowd([1], TEN, 2), LaplaceCells(1.0, TEN)).cells(answered)

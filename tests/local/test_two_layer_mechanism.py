@@ -10,12 +10,12 @@ from math import inf, log, nan, prod, sqrt
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sparse_answers import ERROR, NULL, answers_of, crowd, follows, largest_log_ratio, stream
+from sparse_answers import ERROR, NULL, answers_of, crowd, fill_alone, follows, largest_log_ratio, received
 
 from crowdveil.accounting import two_layer_epsilon
 from crowdveil.answers import Domain
 from crowdveil.errors import ParameterError
-from crowdveil.local.two_layer import STEPS, TwoLayer, report
+from crowdveil.local.two_layer import STEPS, TwoLayer
 from crowdveil.randomness import seeded
 
 TWO, FIVE = Domain(0, 1), Domain(0, 4)
@@ -111,7 +111,7 @@ def test_it_tends_to_the_largest_own_epsilon_and_twice_the_mean_is_printed() -> 
 
 def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
     cell, user = TwoLayer(0.3, FIVE).cell_level(), TwoLayer(0.3, FIVE).user_level(100)
-    assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-one", "local")
+    assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-or-none", "local")
     assert (cell.epsilon, user.unit) == (0.6, "user")
     assert user.epsilon == pytest.approx(60.0, abs=1e-12)
     assert Fraction(user.epsilon) >= 100 * Fraction(cell.epsilon)
@@ -119,14 +119,14 @@ def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
 
 @pytest.mark.parametrize("answer", [1, NULL])
 def test_one_cell_follows_the_law(answer: int | None) -> None:
-    told = report(crowd([answer], FIVE, 30_000), TwoLayer(1.0, FIVE), rng=seeded(5))
+    told = received(crowd([answer], FIVE, 30_000), TwoLayer(1.0, FIVE), rng=seeded(5))
     row = FIVE.size if answer is None else answer
     assert follows(np.bincount(told.symbols[:, 0], minlength=6), told.law[row])
 
 
 def test_cells_of_a_user_follow_the_joint_law() -> None:
     parameters = TwoLayer(2.0, TWO, steps=8)
-    told = report(crowd([1, NULL, 0], TWO, 40_000), parameters, rng=seeded(6)).symbols.astype(np.int64)
+    told = received(crowd([1, NULL, 0], TWO, 40_000), parameters, rng=seeded(6)).symbols.astype(np.int64)
     places = np.ravel_multi_index(tuple(told.T), (3, 3, 3))
     law = np.array([float(chance) for chance in joint_laws(parameters, 3)[1, 2, 0]])
     assert follows(np.bincount(places, minlength=27), law)
@@ -142,7 +142,7 @@ def test_debiased_counts_are_unbiased() -> None:
     keep, other = parameters.law[0, 0], parameters.law[0, 1]
     estimates = np.empty((rounds, 2))
     for seed in range(rounds):
-        symbols = report(table, parameters, rng=seeded(seed)).symbols
+        symbols = received(table, parameters, rng=seeded(seed)).symbols
         found = [(symbols[:, 0] == 4).mean(), (symbols[:, 1] == 4).mean()]
         estimates[seed] = (np.array(found) - other) / (keep - other)
     deviation = estimates.std(axis=0, ddof=1) / sqrt(rounds)
@@ -152,22 +152,22 @@ def test_debiased_counts_are_unbiased() -> None:
 def test_a_users_symbols_do_not_depend_on_other_users() -> None:
     parameters = TwoLayer(1.0, FIVE)
     rows = [[1, NULL, 4, NULL], [NULL, 3, 3, NULL], [0, NULL, NULL, 2]]
-    all_of_them = report(answers_of(rows, FIVE, ["ann", "ben", "cy"]), parameters, rng=seeded(1)).symbols
-    turned = report(answers_of(rows[::-1], FIVE, ["cy", "ben", "ann"]), parameters, rng=seeded(1)).symbols
+    all_of_them = received(answers_of(rows, FIVE, ["ann", "ben", "cy"]), parameters, rng=seeded(1)).symbols
+    turned = received(answers_of(rows[::-1], FIVE, ["cy", "ben", "ann"]), parameters, rng=seeded(1)).symbols
     assert turned[::-1].tolist() == all_of_them.tolist()
     for user, name in enumerate(("ann", "ben", "cy")):
         alone = answers_of([rows[user]], FIVE, [name])
         out = np.empty(4, dtype=np.uint8)
-        parameters.fill_row(stream(name, parameters.method), alone.object_codes, alone.codes, out)
+        fill_alone(parameters, name, alone, out)
         assert out.tolist() == all_of_them[user].tolist()
 
 
 def test_a_seed_repeats_and_no_seed_does_not() -> None:
     table, parameters = crowd([3] + [NULL] * 40, FIVE, 5), TwoLayer(1.0, FIVE)
-    first, second = (report(table, parameters, rng=seeded(8)).symbols for _ in range(2))
+    first, second = (received(table, parameters, rng=seeded(8)).symbols for _ in range(2))
     assert (first == second).all()
-    assert (first != report(table, parameters, rng=seeded(9)).symbols).any()
-    assert (report(table, parameters).symbols != report(table, parameters).symbols).any()
+    assert (first != received(table, parameters, rng=seeded(9)).symbols).any()
+    assert (received(table, parameters).symbols != received(table, parameters).symbols).any()
 
 
 @pytest.mark.parametrize(

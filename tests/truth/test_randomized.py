@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from crowdveil.answers import CellReports, Domain
 from crowdveil.claims import Claims
@@ -15,6 +16,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.kernels import symbol_counts
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.recommended import recommended_levels
+from crowdveil.local.two_layer import TwoLayer
 from crowdveil.truth import deviation, randomized
 from crowdveil.truth.smooth_prior import SmoothPrior
 from crowdveil.truth.user_rates import common_answers, rate_groups
@@ -63,51 +65,80 @@ def error(estimates: Floats, truths: Floats) -> float:
 def test_kernels_equal_their_slow_twins() -> None:
     rng = np.random.default_rng(1)
     symbols = rng.integers(0, 4, (7, 9)).astype(np.uint8)
-    groups, shares = rng.integers(0, 3, 7), rng.random((7, 2))
+    groups = rng.integers(0, 3, 7)
     table = rng.normal(size=(3, 9, 4, 2))
     users, sums = np.empty((7, 4)), np.empty((7, 2))
-    counts, weighed = np.full((3, 9, 4), 5.0), np.full((3, 9, 4, 2), 5.0)
+    counts = np.full((3, 9, 4), 5.0)
     symbol_counts.by_user(symbols, 0, 7, users)
     symbol_counts.by_object(symbols, groups, 0, 9, counts)
-    symbol_counts.weighed_by_object(symbols, groups, shares, 0, 9, weighed)
     symbol_counts.summed_by_user(symbols, groups, table, 0, 7, sums)
     assert users.tolist() == [[int((row == y).sum()) for y in range(4)] for row in symbols]
     for g in range(3):
         for j in range(9):
             for y in range(4):
-                there = (groups == g) & (symbols[:, j] == y)
-                assert counts[g, j, y] == there.sum()
-                assert weighed[g, j, y] == pytest.approx(shares[there].sum(axis=0))
+                assert counts[g, j, y] == ((groups == g) & (symbols[:, j] == y)).sum()
     for u in range(7):
         assert sums[u] == pytest.approx(sum(table[groups[u], j, symbols[u, j]] for j in range(9)))
 
 
-def test_the_chances_of_answers_are_those_of_a_rounded_normal() -> None:
-    found = randomized._answer_chances(np.array([-0.5, 1.3]), np.array([0.25, 2.0]), DOMAIN)
-    for t, place in enumerate((-0.5, 1.3)):
-        for s, spread in enumerate((0.25, 2.0)):
-            ends = np.array([-np.inf, 0.5, 1.5, 2.5, 3.5, np.inf])
-            assert found[t, s] == pytest.approx(np.diff(norm.cdf(ends, place, spread)), abs=1e-12)
-
-
-def test_pooled_beliefs_equal_those_of_a_slow_twin() -> None:
+def test_beliefs_of_classes_equal_those_of_a_slow_twin() -> None:
     codes, _ = crowd(2, users=40, objects=6)
     reports, engine = reported(codes, 2.0, 2), LocalEngine(1)
-    grid, groups = randomized._Grid.of(DOMAIN, reports.law), randomized._groups(reports, engine)
-    counts = randomized._counts(reports, groups, engine)
+    grid, rates = randomized._Grid.of(DOMAIN, reports.law), randomized._rates(reports, engine)
+    assert rates.rates.size == 1
+    classes = np.arange(40) % 2
+    counts = np.empty((2, 6, 6))
+    symbol_counts.by_object(reports.symbols, classes, 0, 6, counts)
     smooth = SmoothPrior.of(grid.places.size, grid.step / 4)
-    fit = randomized._start(counts, groups, grid, smooth)
-    prior, shares = np.exp(fit.prior), fit.shares
-    randomized._improve(fit, counts, groups, grid, smooth, reports.law)
+    shares = np.random.default_rng(2).dirichlet(np.ones(grid.spreads.size), 2)
+    each = np.array([0.3, 0.6])
+    model = randomized._Model(counts, each, np.arange(2), grid, smooth, reports.law)
+    fit = randomized._start(model, rates)
+    prior, fit.shares = np.exp(fit.prior), shares
+    good = model.improve(fit)
+    evidence = smooth.goodness(np.log(prior))
     for j in range(6):
         logs = np.log(prior)
         for u in range(40):
-            rate, y = groups.rates[groups.groups[u]], reports.symbols[u, j]
+            rate, y = each[classes[u]], reports.symbols[u, j]
             for t in range(grid.places.size):
-                answered = shares @ grid.answered[t, :, y]
+                answered = shares[classes[u]] @ grid.answered[t, :, y]
                 logs[t] += np.log((1 - rate) * reports.law[-1, y] + rate * answered)
         belief = np.exp(logs - logs.max())
         assert fit.beliefs[j] == pytest.approx(belief / belief.sum(), abs=1e-9)
+        evidence += np.log(np.exp(logs).sum())
+    assert good == pytest.approx(evidence, rel=1e-9)
+
+
+@pytest.mark.parametrize("expected", [None, np.full((2, 6), 1 / 6)])
+def test_no_sweep_makes_things_worse(expected: Floats | None) -> None:
+    codes, _ = crowd(3, users=200, objects=40)
+    reports, engine = reported(codes, 1.0, 3), LocalEngine(1)
+    grid, rates = randomized._Grid.of(DOMAIN, reports.law), randomized._rates(reports, engine)
+    counts = np.empty((2, 40, 6))
+    symbol_counts.by_object(reports.symbols, np.arange(200) % 3 // 2, 0, 40, counts)
+    smooth = SmoothPrior.of(grid.places.size, grid.step / 4)
+    model = randomized._Model(
+        counts, np.full(2, 0.5), np.arange(2), grid, smooth, reports.law, expected=expected
+    )
+    fit = randomized._start(model, rates)
+    fit.shares = np.full((2, 6), 1 / 6)
+    goods = [model.improve(fit) for _ in range(60)]
+    assert np.diff(goods).min() > -1e-6
+
+
+def test_estimates_have_settled_when_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed, epsilon in ((1, 1.0), (2, 3.0), (3, 5.0)):
+        codes, _ = crowd(seed)
+        reports = reported(codes, epsilon, seed)
+        found = randomized.discover(reports)
+        assert found.converged
+        with monkeypatch.context() as longer:
+            longer.setattr(randomized, "TOLERANCE", 1e-5)
+            longer.setattr(randomized, "CAP", 3000)
+            settled = randomized.discover(reports)
+        moved = np.abs(found.estimates - settled.estimates).mean()
+        assert moved < 0.2 * settled.errors.mean()
 
 
 def test_answers_in_common_are_found_by_inverting_the_law() -> None:
@@ -247,3 +278,22 @@ def test_the_recommended_levels_grow_with_epsilon_and_fit_the_domain() -> None:
     for epsilon, sparsity in ((0.0, 0.5), (np.nan, 0.5), (1.0, -0.1), (1.0, 1.5)):
         with pytest.raises(ParameterError):
             recommended_levels(epsilon, ten, sparsity)
+
+
+def test_users_whose_cells_share_a_hidden_draw_are_taken_for_alike() -> None:
+    """2-Layer: a user's own epsilon shows in all of the user's reports, and says nothing about answers."""
+    codes, truths = crowd(5, users=1500, rate=0.2)
+    mechanism = TwoLayer(2.0, DOMAIN)
+    rng = np.random.default_rng(6)
+    own = np.array([float(one.keep_chance) for one in mechanism.responses])[rng.integers(0, 128, 1500)]
+    true = np.where(codes == NULL, DOMAIN.size, codes)
+    other = (true + rng.integers(1, DOMAIN.size + 1, codes.shape)) % (DOMAIN.size + 1)
+    symbols = np.where(rng.random(codes.shape) < own[:, None], true, other).astype(np.uint8)
+    names = pl.Series("object", range(codes.shape[1])), pl.Series("user", range(codes.shape[0]))
+    reports = mechanism.received(*names, symbols)
+    assert reports.users_alike
+    found = randomized.discover(reports)
+    low, high = found.intervals(0.9)
+    assert ((low <= truths) & (truths <= high)).mean() > 0.8
+    apart = randomized.discover(replace(reports, users_alike=False))
+    assert error(found.estimates, truths) < 0.9 * error(apart.estimates, truths)

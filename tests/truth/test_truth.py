@@ -15,7 +15,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.truth import catd, crh, deviation, gtm, mean, median
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 Floats = NDArray[np.float64]
 modest = settings(deadline=None, derandomize=True, max_examples=40)

@@ -13,7 +13,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.labels import Labels
 from crowdveil.truth import vote
-from crowdveil.truth.result import Voted
+from crowdveil.truths import Voted
 
 METHODS = {"majority": vote.majority, "crh": vote.weighted, "one-coin": vote.one_coin}
 Codes = NDArray[np.int64]

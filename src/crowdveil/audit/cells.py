@@ -19,10 +19,10 @@ import polars as pl
 
 from crowdveil.answers import Answers, Domain
 from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column, equal
-from crowdveil.local import cell_response, factorization, laplace_cells, sound_factorization, two_layer
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.factorization import Factorization
 from crowdveil.local.laplace_cells import LaplaceCells
+from crowdveil.local.reports import SparseMechanism, report
 from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
 from crowdveil.randomness import Randomness
@@ -66,34 +66,19 @@ def sent(send: Sent, domain: Domain, *worlds: Row) -> Draws:
     return draws
 
 
-def symbols(parameters: CellResponse) -> Sent:
-    """Rows of symbols by randomized response."""
-    return lambda answers, rng: cell_response.report(answers, parameters, rng=rng).symbols
-
-
-def layered(parameters: TwoLayer) -> Sent:
-    """Rows of symbols by the 2-Layer mechanism."""
-    return lambda answers, rng: two_layer.report(answers, parameters, rng=rng).symbols
-
-
-def noisy(parameters: LaplaceCells) -> Sent:
-    """Rows of noisy places."""
-    return lambda answers, rng: laplace_cells.report(answers, parameters, rng=rng).places
+def rows(mechanism: SparseMechanism) -> Sent:
+    """Rows as devices send them."""
+    return lambda answers, rng: report(answers, mechanism, rng=rng).rows
 
 
 def noisy_sums(parameters: SoundFactorization) -> Sent:
     """The two noisy sums of users with one dimension: of answers around the middle, and of how many."""
 
     def send(answers: Answers, rng: Randomness) -> Outputs:
-        told = sound_factorization.report(answers, parameters, rng=rng)
+        told = report(answers, parameters, rng=rng).read()
         return np.column_stack([told.answer_sums(), told.product_sums()[:, 0]])
 
     return send
-
-
-def user_profiles(parameters: Factorization) -> Sent:
-    """Users' profiles, as in the paper."""
-    return lambda answers, rng: factorization.report(answers, parameters, rng=rng).user_profiles
 
 
 def both_at_least(*corners: tuple[float, float]) -> tuple[Event, ...]:
@@ -127,7 +112,7 @@ RESPONSE_AUDIT = Audit(
     unit="a cell, local",
     whose="ours",
     worlds=f"no answer or answer 0 of {FIVE.size}",
-    draws=sent(symbols(RESPONSE), FIVE, (NULL,), (0,)),
+    draws=sent(rows(RESPONSE), FIVE, (NULL,), (0,)),
     events=equal(range(FIVE.size + 1), "symbol", column(0)),
 )
 
@@ -138,7 +123,7 @@ THREE_SYMBOLS_AUDIT = Audit(
     unit="a cell, local",
     whose="ours",
     worlds=f"no answer or the highest of {TEN.size}",
-    draws=sent(symbols(SYMBOLS), TEN, (NULL,), (TEN.high,)),
+    draws=sent(rows(SYMBOLS), TEN, (NULL,), (TEN.high,)),
     events=equal(range(3), "symbol", column(0)),
 )
 
@@ -149,7 +134,7 @@ LAPLACE_AUDIT = Audit(
     unit="a cell, local",
     whose="ours",
     worlds=f"no answer, which counts as the lowest of {TEN.size}, or the highest",
-    draws=sent(noisy(LAPLACE), TEN, (NULL,), (TEN.high,)),
+    draws=sent(rows(LAPLACE), TEN, (NULL,), (TEN.high,)),
     events=at_least((-9, 0, 5, 9, 10, 15, 20), of=column(0)),
 )
 
@@ -160,7 +145,7 @@ TWO_LAYER_AUDIT = Audit(
     unit="a cell, local",
     whose="ours",
     worlds=f"{_OTHERS} cells without an answer, and one more or answer 0",
-    draws=sent(layered(LAYERS), FIVE, (NULL,) * (1 + _OTHERS), (0,) + (NULL,) * _OTHERS),
+    draws=sent(rows(LAYERS), FIVE, (NULL,) * (1 + _OTHERS), (0,) + (NULL,) * _OTHERS),
     events=(
         *kept_with_others(0, FIVE.size, (0, 15, 18, 20, 22)),
         *kept_with_others(FIVE.size, FIVE.size, (0, 15, 18, 20, 22)),
@@ -196,6 +181,6 @@ PAPER_AUDIT = Audit(
     unit="a cell, local",
     whose="paper",
     worlds=f"the highest of {TEN.size} answers alone, or beside the lowest; one dimension",
-    draws=sent(user_profiles(PROFILES), TEN, (TEN.high, NULL), (TEN.high, TEN.low)),
+    draws=sent(rows(PROFILES), TEN, (TEN.high, NULL), (TEN.high, TEN.low)),
     events=at_least((20, 25, 30, 40), "|profile|", lambda out: np.abs(out[:, 0])),
 )

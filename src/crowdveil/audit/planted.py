@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from crowdveil.arrays import Flags, Floats
-from crowdveil.audit import attempts, certified, local, second_look, smoothed
+from crowdveil.audit import attempts, certified, local, second_look, slots, smoothed
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
@@ -98,6 +98,21 @@ def _exact_pairs_choose_bins(world: int, count: int, rng: Randomness) -> Outputs
     claims = certified.few_claims(world)
     pairs = [certified.pairs_of(claims, 2, "replace-one", one).pairs for one in separate(rng, count)]
     return np.column_stack([4 * np.array(pairs), np.ones(count), np.full(count, certified.FEW.per_object)])
+
+
+def _epsilon_for_each_slot(world: int, count: int, rng: Randomness) -> Outputs:
+    """Two slots randomized one by one, each with all of epsilon: both symbols as one number."""
+    one = Response.of(slots.SLOTS.symbols, slots.SLOTS.epsilon)
+    true = slots.SLOTS.symbols - 1 if world == 0 else 1
+    told = one.perturb(np.full(2 * count, true, dtype=np.int64), state=fresh_state(rng)).reshape(count, 2)
+    joint: Outputs = told @ np.array([[1], [slots.SLOTS.symbols]])
+    return joint
+
+
+def _nothing_told_as_it_is(world: int, count: int, rng: Randomness) -> Outputs:
+    """Who has nothing to say of any object on the lists says just that."""
+    told = slots.SLOTS_AUDIT.draws(world, count, rng)
+    return told if world else np.full_like(told, slots.SLOTS.response.symbols - 1)
 
 
 _AUDITS = (
@@ -217,6 +232,16 @@ _AUDITS = (
         attempts.ATTEMPTS_NOTHING,
         name="a privacy test without forced failures",
         draws=attempts.released(replace(attempts.NOTHING, eta=_LITTLE), attempts.NOTHING_CLAIMS),
+    ),
+    replace(
+        slots.SLOTS_AUDIT,
+        name="all of epsilon for each of two slots",
+        draws=_epsilon_for_each_slot,
+    ),
+    replace(
+        slots.SLOTS_AUDIT,
+        name="no answer told as it is",
+        draws=_nothing_told_as_it_is,
     ),
 )
 

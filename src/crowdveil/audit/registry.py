@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdveil.audit import attempts, cells, certified, local, noise, releases, second_look, smoothed
+from crowdveil.audit import attempts, cells, certified, local, noise, releases, second_look, slots, smoothed
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
 
@@ -37,6 +37,8 @@ _AUDITS = (
     cells.SUMS_AUDIT,
     cells.SUMS_VALUES_AUDIT,
     cells.PAPER_AUDIT,
+    slots.SLOTS_AUDIT,
+    slots.UNNAMED_AUDIT,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

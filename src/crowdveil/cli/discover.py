@@ -15,7 +15,9 @@ from crowdveil.errors import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdveil.truth.result import Truths, Voted
+    from crowdveil.engines import LocalEngine
+    from crowdveil.local.reports import Reports
+    from crowdveil.truths import Truths, Voted
 
 
 class Method(StrEnum):
@@ -30,6 +32,7 @@ class Method(StrEnum):
     median = "median"
     one_coin = "one-coin"
     majority = "majority"
+    randomized = "randomized"
 
 
 RAW = "No guarantee: these truths were found from raw claims."
@@ -49,13 +52,19 @@ def discover(
     ] = "-",
     method: Annotated[
         Method | None,
-        typer.Option(help="How (default: gtm; noise-aware on noisy claims; one-coin on labels)."),
+        typer.Option(
+            help="How (default: gtm; noise-aware on noisy claims; one-coin on labels; randomized on reports)."
+        ),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Values are labels, not numbers.")] = False,
     truths: Annotated[
         str | None, typer.Option(help="Known truths (object, value) to compare with.", metavar="PATH")
     ] = None,
     level: Annotated[float, typer.Option(help="How often intervals should cover the truth.")] = 0.9,
+    sparsity: Annotated[
+        float | None,
+        typer.Option(help="Reports of lp, slots: the share of cells without an answer, known beforehand."),
+    ] = None,
     object: ObjectColumn = None,
     user: UserColumn = None,
     value: ValueColumn = None,
@@ -67,12 +76,12 @@ def discover(
 
     Columns of the result: object, estimate, the ends of an interval, and the estimate's standard error; for
     labels object, estimate and the chance that it is right. Truths from raw claims protect nobody; from
-    noisy claims, as `perturb` writes them, they are as private as those.
+    noisy claims and from reports about every cell, as `perturb` writes them, they are as private as those.
 
     Example: crowdveil discover claims.csv -o truths.csv
     """
     from crowdveil.cli.console import announce_compiling, say, say_json, warn
-    from crowdveil.files import check_new, write_table
+    from crowdveil.files import check_new, read_cell_reports, write_table
     from crowdveil.files.writing import STDOUT
 
     if as_json and out == STDOUT:
@@ -84,11 +93,17 @@ def discover(
         check_new(Path(weights), force=force)
     announce_compiling()
     columns = {"object": object, "user": user, "value": value}
-    found = (
-        _labelled(claims, method, columns, threads, truths)
-        if labels
-        else _numeric(claims, method, columns, threads, truths, level)
-    )
+    reports = read_cell_reports(claims)
+    if reports is not None:
+        if labels or any(columns.values()):
+            raise ParameterError("reports about every cell have no labels and no columns to choose")
+        found = _reported(reports, method, sparsity, threads, truths, level)
+    elif sparsity is not None:
+        raise ParameterError("--sparsity goes with reports of lp and slots")
+    elif labels:
+        found = _labelled(claims, method, columns, threads, truths)
+    else:
+        found = _numeric(claims, method, columns, threads, truths, level)
     if not found.result.converged:
         sweeps = found.result.sweeps
         warn(f"still moving after {sweeps} sweeps: truths are close to where they would rest, not there")
@@ -135,6 +150,8 @@ def _numeric(
 
     if method in (Method.one_coin, Method.majority):
         raise ParameterError(f"--method {method} is for labels: add --labels")
+    if method is Method.randomized:
+        raise ParameterError("--method randomized is for reports about every cell, as perturb writes them")
     table = read_claims(path, **columns)
     noisy = read_description(path)
     law = None if noisy is None else noisy[0].build().law
@@ -146,6 +163,62 @@ def _numeric(
     if truths is not None:
         told |= _compared(frame, truths)
     return _Found(result, frame, told)
+
+
+def _reported(
+    reports: Reports,
+    method: Method | None,
+    sparsity: float | None,
+    threads: int | None,
+    truths: str | None,
+    level: float,
+) -> _Found:
+    """From reports about every cell: under the law that made them, or as the paper does."""
+    from crowdveil.cli.console import working
+
+    with working(threads) as engine:
+        result = _truths_from(reports, method, sparsity, engine)
+    promises = (reports.promise.sentence(), reports.user_promise.sentence())
+    told = _told(result, len(reports.objects) * len(reports.users), *promises)
+    told["cells"] = told.pop("claims")
+    frame = result.to_frame(level)
+    if truths is not None:
+        told |= _compared(frame, truths)
+    return _Found(result, frame, told)
+
+
+def _truths_from(
+    reports: Reports, method: Method | None, sparsity: float | None, engine: LocalEngine
+) -> Truths:
+    from crowdveil.answers import CellReports
+    from crowdveil.cli.console import warn
+    from crowdveil.local.inverse_deviation import on_symbols
+    from crowdveil.local.laplace_cells import LaplaceReports
+    from crowdveil.local.slot_response import SlotReports
+    from crowdveil.truth import randomized
+
+    sent = reports.read()
+    if sparsity is not None and not isinstance(sent, LaplaceReports | SlotReports):
+        raise ParameterError("--sparsity goes with reports of lp and slots: others tell it themselves")
+    takes = {Method.randomized, Method.inverse_deviation}
+    if isinstance(sent, SlotReports):
+        takes = set()
+    elif not isinstance(sent, CellReports) and sparsity is None:
+        takes = {Method.inverse_deviation}
+    if method is not None and method not in takes:
+        raise ParameterError(f"these reports take {' or '.join(sorted(takes)) or 'no'} --method")
+    if isinstance(sent, SlotReports):
+        return sent.truths(sparsity=sparsity)
+    if isinstance(sent, LaplaceReports) and method is not Method.inverse_deviation:
+        if sparsity is None:
+            warn("reports of lp are mixed with what stands for no answer; --sparsity S frees them of it")
+        else:
+            sent = sent.cells(1.0 - sparsity)
+    if isinstance(sent, CellReports):
+        raw = method is Method.inverse_deviation
+        return on_symbols(sent) if raw else randomized.discover(sent, engine=engine)
+    found: Truths = sent.truths()
+    return found
 
 
 def _labelled(
@@ -194,15 +267,17 @@ def _compared(frame: pl.DataFrame, path: str) -> dict[str, float]:
     if both.is_empty():
         raise ParameterError(f"{path}: no object is in both files")
     apart = (both["estimate"] - both["known"]).to_numpy()
-    inside = (both["lower"].is_null() | (both["lower"] <= both["known"])) & (
-        both["upper"].is_null() | (both["known"] <= both["upper"])
-    )
-    return {
+    found = {
         "compared": both.height,
         "mae": float(np.abs(apart).mean()),
         "rmse": float(np.sqrt(np.square(apart).mean())),
-        "covered": float(inside.to_numpy().mean()),
     }
+    if both["error"].is_not_null().any():
+        inside = (both["lower"].is_null() | (both["lower"] <= both["known"])) & (
+            both["upper"].is_null() | (both["known"] <= both["upper"])
+        )
+        found["covered"] = float(inside.to_numpy().mean())
+    return found
 
 
 def _agreed(result: Voted, path: str) -> dict[str, float]:

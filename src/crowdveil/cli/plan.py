@@ -9,6 +9,7 @@ import typer
 
 from crowdveil.cli.options import Json, parse_range
 from crowdveil.cli.plan_sensing import sensing
+from crowdveil.cli.plan_sparse import sparse
 from crowdveil.cli.release_parameters import Unit
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ def _group() -> None:
 
 
 app.command("sensing")(sensing)
+app.command("sparse")(sparse)
 
 
 @app.command("release")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +28,7 @@ from crowdveil.cli.release_parameters import (
     Unit,
     parameters_for,
 )
-from crowdveil.errors import InputError, ParameterError
+from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from crowdveil.claims import Claims
@@ -114,6 +113,8 @@ def release(
     Example: crowdveil release claims.csv --object drug --user patient --value severity --range 0:10
     --epsilon 2 -o out
     """
+    from crowdveil.files import read_names
+
     given = {
         "per_object": per_object,
         "k": k,
@@ -127,7 +128,7 @@ def release(
         "cap": cap,
         "adjacency": adjacency,
         "pooled": pooled,
-        "objects": None if objects is None else _names(objects),
+        "objects": None if objects is None else read_names(objects),
         "estimator": estimator,
         "background": background,
         "reliability": reliability,
@@ -162,17 +163,6 @@ class _Account:
     dataset: str | None
     source: str
     budget: float | None
-
-
-def _names(path: Path) -> tuple[str, ...]:
-    """The names in a file, one in a line."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not text") from None
-    return tuple(unicodedata.normalize("NFC", line) for line in lines if line.strip())
 
 
 def _refuse_useless(claims: Claims, parameters: Parameters) -> None:

@@ -11,6 +11,10 @@ from crowdveil.experiments import (
     sensing,
     sensing_noise_aware,
     sensing_real,
+    sparse,
+    sparse_bounds,
+    sparse_real,
+    sparse_users,
 )
 from crowdveil.experiments.result import Outcome, Settings
 
@@ -30,4 +34,10 @@ EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
     "sensing-weights": sensing_real.weights,
     "sensing-time": sensing_real.cost,
     "sensing-noise-aware": sensing_noise_aware.gained,
+    "sparse-data": sparse_real.data,
+    "sparse-epsilon": sparse.budget,
+    "sparse-sparsity": sparse.sparsity,
+    "sparse-real": sparse_real.real,
+    "sparse-bounds": sparse_bounds.bounds,
+    "sparse-users": sparse_users.users,
 }

@@ -37,7 +37,7 @@ from crowdveil.local import paper_bound
 from crowdveil.report import plots
 from crowdveil.truth import gtm
 from crowdveil.truth.methods import Discover
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)  # average ones
 HEADLINE_NOISE, HEADLINE = 1.0, 0.1  # the paper: near this noise the change is less than this

@@ -28,6 +28,7 @@ from math import exp, pi, sqrt
 import numpy as np
 
 from crowdveil.accounting.parameters import check_positive, check_whole
+from crowdveil.answer_law import answer_law
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
@@ -77,14 +78,6 @@ class Kind:
     share: float
     weight: float
     square: float
-
-
-def answer_law(truths: Floats, sigma: float, domain: Domain) -> Floats:
-    """(n, |Gamma|): the chance of each answer, N(mu, sigma^2) rounded and clipped; rows sum to 1."""
-    from scipy.special import ndtr
-
-    edges = ndtr((domain.values()[:-1] + 0.5 - truths[:, None]) / sigma)
-    return np.diff(edges, axis=1, prepend=0.0, append=1.0)
 
 
 def _check(epsilon: float) -> None:

@@ -84,6 +84,17 @@ def read_known_labels(path: str) -> pl.DataFrame:
     return texts
 
 
+def read_names(path: Path) -> tuple[str, ...]:
+    """The names in a file, one in a line."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not text") from None
+    return tuple(unicodedata.normalize("NFC", line) for line in lines if line.strip())
+
+
 def as_text(names: pl.Series) -> pl.Series:
     """Names as text: whole numbers without a point, text as NFC."""
     return whole(names).cast(pl.String).str.normalize("NFC")

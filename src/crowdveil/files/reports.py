@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from crowdveil.errors import InputError, ParameterError
+from crowdveil.errors import InputError
+from crowdveil.files.described import KEY, from_text, to_text, told_by
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_csv, write_table
 from crowdveil.local.described import Description
 from crowdveil.local.perturbed import Perturbed
-from crowdveil.version import __version__
-
-KEY = "crowdveil"  # of the Parquet metadata
-FORMAT = 1
 
 
 def mechanism_file(path: str) -> Path:
@@ -44,39 +40,24 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
             "value": claims.values,
         }
     )
-    told = _told(perturbed, description)
+    promises: dict[str, Any] = {"promise": perturbed.promise, "user_promise": perturbed.user_promise}
+    told = told_by(description, seeded=perturbed.seeded, **promises)
     if path == STDOUT:
         write_table(frame, path, force=force)
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
-            frame.write_parquet(draft, metadata={KEY: _json(told)})
+            frame.write_parquet(draft, metadata={KEY: to_text(told)})
             return
         write_csv(frame, draft)
         with whole_file(mechanism_file(path), force=force) as beside:
-            beside.write_text(_json(told | {"sha256": _digest(draft)}) + "\n", encoding="utf-8")
+            beside.write_text(to_text(told | {"sha256": _digest(draft)}) + "\n", encoding="utf-8")
 
 
 def _digest(path: Path) -> str:
     """A hash of noisy claims, which are public: it ties them to what is told about them."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _json(told: dict[str, Any]) -> str:
-    return json.dumps(told, allow_nan=False, indent=2)
-
-
-def _told(perturbed: Perturbed, description: Description) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "crowdveil": __version__,
-        "mechanism": description.mechanism,
-        "parameters": dict(description.parameters),
-        "seeded": perturbed.seeded,
-        "promise": perturbed.promise.to_dict(),
-        "user_promise": perturbed.user_promise.to_dict(),
-    }
 
 
 def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
@@ -91,16 +72,7 @@ def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
     text = pl.read_parquet_metadata(path).get(KEY) if parquet else _beside(mechanism_file(path))
     if text is None:
         return None
-    try:
-        told = json.loads(text)
-        if told["format"] != FORMAT:
-            raise ParameterError("it has another format")
-        description = Description(told["mechanism"], told["parameters"])
-        description.build()
-    except ParameterError as error:
-        raise InputError(f"{source}: its mechanism cannot be used ({error})") from None
-    except (KeyError, TypeError, ValueError, RecursionError):
-        raise InputError(f"{source}: does not tell a mechanism as crowdveil perturb writes it") from None
+    description, told = from_text(text, source)
     if not parquet and told.get("sha256") != _digest(Path(path)):
         raise InputError(
             f"{path}: is not the file that {source} tells of, or was changed; "

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.compiled import compiled, inlined
+from crowdveil.compiled import compiled, fused, inlined
 from crowdveil.randomness.chacha import Words
 from crowdveil.randomness.samplers import below
 
@@ -35,46 +35,86 @@ def add_answers(
 
 @compiled
 def add_products(answered: Codes, profiles: Ints, triangle: Ints) -> None:
-    """Add products of the entries of each answered object's profile: the upper triangle, row by row."""
+    """Add products of the entries of each answered object's profile: the upper triangle, row by row.
+
+    Entries have at most 32 bits, and of those a vector instruction makes several products at once.
+    """
+    dimensions = profiles.shape[1]
+    profile = np.empty(dimensions, dtype=np.int32)
     for s in range(answered.size):
+        profile[:] = profiles[answered[s]]
         place = 0
-        for k in range(profiles.shape[1]):
-            for other in range(k, profiles.shape[1]):
-                triangle[place] += profiles[answered[s], k] * profiles[answered[s], other]
-                place += 1
+        for k in range(dimensions):
+            entry, others = np.int64(profile[k]), profile[k:]
+            row = triangle[place : place + others.size]
+            for i in range(others.size):
+                row[i] += entry * np.int64(others[i])
+            place += others.size
 
 
 @inlined
-def _predicted(user: Floats, profile: Floats, centre: float, low: float, high: float) -> float:
-    found = centre
-    for k in range(user.size):
-        found += user[k] * profile[k]
-    return min(max(found, low), high)
-
-
-@compiled
-def weighted_means(
-    users: Floats, profiles: Floats, centre: float, low: float, high: float, weights: Floats, out: Floats
+def _predict(
+    user: Floats, dimensions: Floats, centre: float, low: float, high: float, first: int, out: Floats
 ) -> None:
-    """Fill `out` with each object's mean prediction, kept in [low, high], by users' weights."""
-    out[:] = 0.0
+    """Fill `out` with a user's predictions for objects from `first` on, kept in [low, high].
+
+    One dimension after another: so the loops over objects are vector instructions.
+    """
+    out[:] = centre
+    for k in range(user.size):
+        share, along = user[k], dimensions[k][first : first + out.size]
+        for j in range(out.size):
+            out[j] += share * along[j]
+    for j in range(out.size):
+        out[j] = min(max(out[j], low), high)
+
+
+@fused
+def weighted_means(
+    users: Floats,
+    dimensions: Floats,
+    centre: float,
+    low: float,
+    high: float,
+    weights: Floats,
+    first: int,
+    last: int,
+    out: Floats,
+) -> None:
+    """Fill `out` for objects from `first` to `last` with mean predictions, kept in [low, high], by weights.
+
+    `dimensions` has objects' profiles as columns.
+    """
+    means, predicted = out[first:last], np.empty(last - first)
+    means[:] = 0.0
     whole = 0.0
     for u in range(users.shape[0]):
         whole += weights[u]
-        for j in range(out.size):
-            out[j] += weights[u] * _predicted(users[u], profiles[j], centre, low, high)
-    for j in range(out.size):
-        out[j] /= whole
+        _predict(users[u], dimensions, centre, low, high, first, predicted)
+        for j in range(means.size):
+            means[j] += weights[u] * predicted[j]
+    for j in range(means.size):
+        means[j] /= whole
 
 
-@compiled
+@fused
 def mean_squares(
-    users: Floats, profiles: Floats, centre: float, low: float, high: float, truths: Floats, out: Floats
+    users: Floats,
+    dimensions: Floats,
+    centre: float,
+    low: float,
+    high: float,
+    truths: Floats,
+    first: int,
+    last: int,
+    out: Floats,
 ) -> None:
-    """Fill `out` with the mean squared distance of each user's predictions to the truths."""
-    for u in range(users.shape[0]):
+    """Fill `out` for users from `first` to `last` with the mean squared distance of predictions to truths."""
+    predicted = np.empty(truths.size)
+    for u in range(first, last):
+        _predict(users[u], dimensions, centre, low, high, 0, predicted)
         total = 0.0
         for j in range(truths.size):
-            residual = _predicted(users[u], profiles[j], centre, low, high) - truths[j]
+            residual = predicted[j] - truths[j]
             total += residual * residual
         out[u] = total / truths.size

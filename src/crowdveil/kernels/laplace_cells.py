@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Codes, Floats
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import compiled
 from crowdveil.randomness.chacha import Words
-from crowdveil.randomness.samplers import below, discrete_laplace
+from crowdveil.randomness.samplers import below
 
 Places = NDArray[np.int16]
 
@@ -20,15 +20,14 @@ def fill_noisy(
     codes: NDArray[np.uint8],
     answers: int,
     null: int,
-    num: int,
-    den: int,
+    noise: Ints,
     most: int,
     out: Places,
 ) -> None:
-    """Fill `out` with a noisy place for each object; `answered` ascends.
+    """Fill `out` with a noisy place for each object: its noise plus its answer; `answered` ascends.
 
-    A cell without an answer counts as the answer of code `null` or, if that is negative, as a random one. The
-    noise has scale num/den; what lies beyond `most` on either side is set to it.
+    A cell without an answer counts as the answer of code `null` or, if that is negative, as a random one.
+    What lies beyond `most` on either side is set to it.
     """
     s = 0
     for j in range(out.size):
@@ -37,8 +36,7 @@ def fill_noisy(
             s += 1
         else:
             place = np.int64(null) if null >= 0 else below(state, answers)
-        noisy = place + discrete_laplace(state, num, den)
-        out[j] = min(max(noisy, -most), most)
+        out[j] = min(max(place + noise[j], -most), most)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Passes over a matrix of reports, one byte for each user and object: symbols counted, weighed, looked up.
+"""Passes over a matrix of reports, one byte for each user and object: symbols counted and looked up.
 
 Users come in groups. Whatever a pass writes belongs to the objects, or to the users, of its block alone, and
 is added up in one order: no result depends on how the blocks are cut.
@@ -36,21 +36,6 @@ def by_object(symbols: Symbols, groups: Ints, first: int, last: int, out: Floats
 
 
 @compiled
-def weighed_by_object(
-    symbols: Symbols, groups: Ints, shares: Floats, first: int, last: int, out: Floats
-) -> None:
-    """The same in `out[group, object, symbol, type]`, each user counted in parts: a share for each type."""
-    out[:, first:last] = 0.0
-    types = shares.shape[1]
-    for u in range(symbols.shape[0]):
-        row, counts, parts = symbols[u], out[groups[u]], shares[u]
-        for j in range(first, last):
-            cell = counts[j, row[j]]
-            for k in range(types):
-                cell[k] += parts[k]
-
-
-@compiled
 def summed_by_user(symbols: Symbols, groups: Ints, table: Floats, first: int, last: int, out: Floats) -> None:
     """Add up `table[group, object, symbol, type]` over a user's reports, in `out[user, type]`."""
     types = table.shape[3]
@@ -62,3 +47,32 @@ def summed_by_user(symbols: Symbols, groups: Ints, table: Floats, first: int, la
             entry = entries[j, row[j]]
             for k in range(types):
                 sums[k] += entry[k]
+
+
+@compiled
+def weighed_values(symbols: Symbols, values: Floats, weights: Floats, sums: Floats, whole: Floats) -> None:
+    """Each object's weighed sum of reported values and of weights; the last symbol, NULL, has none."""
+    null = values.size - 1
+    sums[:] = 0.0
+    whole[:] = 0.0
+    for u in range(symbols.shape[0]):
+        row, weight = symbols[u], weights[u]
+        for j in range(row.size):
+            told = weight if row[j] != null else 0.0
+            sums[j] += told * values[row[j]]
+            whole[j] += told
+
+
+@compiled
+def squares_by_user(symbols: Symbols, values: Floats, truths: Floats, sums: Floats, told: Floats) -> None:
+    """Each user's sum of squared distances of reported values to the truths, and how many there are."""
+    null = values.size - 1
+    for u in range(symbols.shape[0]):
+        row = symbols[u]
+        total, many = 0.0, 0
+        for j in range(row.size):
+            if row[j] != null:
+                residual = values[row[j]] - truths[j]
+                total += residual * residual
+                many += 1
+        sums[u], told[u] = total, many

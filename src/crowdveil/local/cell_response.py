@@ -14,23 +14,30 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.accounting.rounding import up
-from crowdveil.answers import Answers, CellReports, Domain, Symbols
+from crowdveil.answers import CellReports, Domain, Symbols
 from crowdveil.arrays import Codes, Floats
-from crowdveil.errors import ParameterError
+from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import cells
-from crowdveil.local.devices import run_devices
-from crowdveil.randomness import Randomness, Words, secure
+from crowdveil.local.reports import Device
+from crowdveil.randomness import Words
 from crowdveil.randomness.response import Response
 
 ASSUMPTIONS = (
-    "the domain and the list of objects were declared, not read off the data",
-    "who takes part is public",
+    "the domain was declared, not read off the data",
+    "which objects there are and who takes part is public",
     "each cell was reported once: whatever else is sent about it adds up",
 )
+
+
+def check_symbols(rows: Symbols, last: int) -> None:
+    """Refuse what no device sends: symbols beyond the last one."""
+    if rows.size and int(rows.max()) > last:
+        raise InputError("a report has a symbol that the mechanism does not know")
 
 
 @dataclass(frozen=True)
@@ -88,8 +95,20 @@ class CellResponse:
         """The numbers that levels stand for."""
         return np.linspace(self.domain.low, self.domain.high, self.rounded_to)
 
-    def fill_row(self, state: Words, answered: Codes, codes: Symbols, out: Symbols) -> None:
-        """Fill `out` with the symbols that a device sends, whose user answered about these objects."""
+    def row(self, objects: int) -> tuple[int, type[np.generic]]:
+        """A device sends a byte for each object."""
+        return objects, np.uint8
+
+    def device(self, _objects: pl.Series, _users: pl.Series) -> Device:
+        """What each user's device does."""
+        return self._fill_row
+
+    def received(self, objects: pl.Series, users: pl.Series, rows: Symbols) -> CellReports:
+        """The symbols with the law that made them."""
+        check_symbols(rows, self.rounded_to)
+        return CellReports(objects, users, self.domain, rows, self.law, self.level_values)
+
+    def _fill_row(self, _: int, state: Words, answered: Codes, codes: Symbols, out: Symbols) -> None:
         cells.fill_response(
             *(state, answered, codes, self.domain.size, self.rounded_to),
             *(self.response.keep, self.response.other, out),
@@ -97,25 +116,10 @@ class CellResponse:
 
     def cell_level(self) -> Guarantee:
         """What is promised about each cell: pure epsilon."""
-        return Guarantee(self.response.epsilon, 0.0, "cell", "replace-one", "local", ASSUMPTIONS)
+        return Guarantee(self.response.epsilon, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
 
     def user_level(self, objects: int) -> Guarantee:
         """What is promised to a user about all cells: their epsilons' sum."""
         check_whole(objects, "the number of objects")
         whole = up(Fraction(self.response.epsilon) * objects)
         return replace(self.cell_level(), epsilon=whole, unit="user")
-
-
-def report(answers: Answers, parameters: CellResponse, *, rng: Randomness | None = None) -> CellReports:
-    """Every cell as its user's device would report it; each user has a stream of the user's own name."""
-    symbols = np.empty((len(answers.users), len(answers.objects)), dtype=np.uint8)
-
-    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
-        parameters.fill_row(state, answered, codes, symbols[user])
-
-    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
-    return CellReports(
-        *(answers.objects, answers.users, answers.domain, symbols),
-        law=parameters.law,
-        levels=parameters.level_values,
-    )

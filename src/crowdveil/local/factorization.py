@@ -23,12 +23,11 @@ import polars as pl
 
 from crowdveil.accounting.parameters import check_positive, check_whole
 from crowdveil.accounting.rounding import up
-from crowdveil.answers import Answers, Domain, Symbols
-from crowdveil.arrays import Codes, Flags, Floats, Ints
+from crowdveil.answers import Domain, Symbols
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError
 from crowdveil.guarantee import Guarantee, NoGuarantee, rational, rounded_up
 from crowdveil.kernels import factors
-from crowdveil.local.devices import run_devices
 from crowdveil.local.predictions import (
     STEPS,
     Predictions,
@@ -37,8 +36,9 @@ from crowdveil.local.predictions import (
     solved,
     symmetric,
 )
+from crowdveil.local.reports import Device
 from crowdveil.local.sound_factorization import PUBLIC_PROFILES
-from crowdveil.randomness import Randomness, Words, scales, secure
+from crowdveil.randomness import Words, scales
 from crowdveil.randomness.samplers import fill_discrete_laplace
 
 ASSUMPTIONS = (
@@ -85,6 +85,30 @@ class Factorization:
         """The public profiles of objects, in steps."""
         return object_profiles(objects, self.dimensions, self.seed)
 
+    def row(self, _objects: int) -> tuple[int, type[np.generic]]:
+        """A device sends its user's profile."""
+        return self.dimensions, np.float64
+
+    def device(self, objects: pl.Series, _users: pl.Series) -> Device:
+        """What each user's device does."""
+        profiles, d = self.profiles(objects), self.dimensions
+        check_profiles(profiles, len(objects), d)
+
+        def fill(_: int, state: Words, answered: Codes, codes: Symbols, out: Floats) -> None:
+            noisy = np.empty(d, dtype=np.int64)
+            triangle = np.empty(d * (d + 1) // 2, dtype=np.int64)
+            self.fill_sums(state, answered, codes, profiles, noisy, triangle)
+            out[:] = self.user_profile(noisy, triangle)
+
+        return fill
+
+    def received(self, objects: pl.Series, users: pl.Series, rows: Floats) -> Predictions:
+        """Predictions from users' profiles and those of objects."""
+        if not np.isfinite(rows).all():
+            raise InputError("a user's profile has an entry that is not a finite number")
+        profiles = self.profiles(objects) / float(STEPS)
+        return Predictions(objects, users, self.domain, rows, profiles, centre=0.0, within=False)
+
     def fill_sums(
         self, state: Words, answered: Codes, codes: Symbols, profiles: Ints, noisy: Ints, triangle: Ints
     ) -> None:
@@ -95,17 +119,21 @@ class Factorization:
         triangle[:] = 0
         factors.add_products(answered, profiles, triangle)
 
-    def user_profiles(self, noisy: Ints, triangles: Ints) -> tuple[Floats, Flags]:
-        """What devices send, (M, d), and whose Gram matrix was not invertible."""
-        values, vectors = np.linalg.eigh(symmetric(triangles, self.dimensions))
-        singular: Flags = values[:, 0] <= SINGULAR * values[:, -1]
-        if singular.any() and not self.ridge:
-            raise InputError(
-                "some user has too few answers, or too similar ones, for a profile of "
-                f"{self.dimensions} dimensions: use fewer dimensions or a ridge"
+    def user_profile(self, noisy: Ints, triangle: Ints) -> Floats:
+        """What a device sends (d,); refused, or left to the ridge, if G is not invertible."""
+        values, vectors = np.linalg.eigh(symmetric(triangle[None], self.dimensions))
+        if values[0, 0] <= SINGULAR * values[0, -1]:
+            if not self.ridge:
+                raise InputError(
+                    "some user has too few answers, or too similar ones, for a profile of "
+                    f"{self.dimensions} dimensions: use fewer dimensions or a ridge"
+                )
+            warnings.warn(
+                "some users have too few answers for their profile: the ridge decides it", stacklevel=2
             )
         lifted = np.maximum(values, 0.0) + self.ridge
-        return solved(lifted, vectors, noisy / float(STEPS)), singular
+        found: Floats = solved(lifted, vectors, noisy[None] / float(STEPS))[0]
+        return found
 
     def value_level(self) -> Guarantee:
         """What holds for the value of an answer, if it is public which objects were answered."""
@@ -124,36 +152,3 @@ class Factorization:
         """What is promised to a user: nothing, because it is nothing for a cell."""
         check_whole(objects, "the number of objects")
         return self.cell_level()
-
-
-def report(
-    answers: Answers,
-    parameters: Factorization,
-    *,
-    profiles: Ints | None = None,
-    rng: Randomness | None = None,
-) -> Predictions:
-    """Users' profiles as their devices would send them; each user has a stream of the user's own name.
-
-    `profiles` are other public ones of objects, in steps, than those of the seed.
-    """
-    if profiles is None:
-        profiles = parameters.profiles(answers.objects)
-    check_profiles(profiles, len(answers.objects), parameters.dimensions)
-    d, users = parameters.dimensions, len(answers.users)
-    noisy = np.empty((users, d), dtype=np.int64)
-    triangles = np.empty((users, d * (d + 1) // 2), dtype=np.int64)
-
-    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
-        parameters.fill_sums(state, answered, codes, profiles, noisy[user], triangles[user])
-
-    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
-    found, singular = parameters.user_profiles(noisy, triangles)
-    if singular.any():
-        warnings.warn("some users have too few answers for their profile: the ridge decides it", stacklevel=2)
-    return Predictions(
-        *(answers.objects, answers.users, answers.domain, found),
-        profiles=profiles / float(STEPS),
-        centre=0.0,
-        within=False,
-    )

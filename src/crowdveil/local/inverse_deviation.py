@@ -1,49 +1,109 @@
-"""Inverse deviation where every user has a number for every object, as reports of all cells are.
+"""The inference of the paper on sparse answers: inverse deviation, on answers, or on reports as they are.
 
 Reference: Sun et al., *Truth Inference on Sparse Crowdsourcing Data with Local Differential Privacy*, 2018,
-algorithm 1. Truths are means by users' weights; a user weighs one over the root of their mean squared
-distance to the truths. Whoever holds the numbers passes the two steps, so that no table is needed.
+algorithm 1 and equation 2. Truths are means by users' weights; a user weighs one over the root of their mean
+squared distance to the truths. (`truth.deviation`, for claims of any kind, divides a distance by its object's
+spread; answers of one domain need no such thing.) Whoever holds the numbers passes the two steps, so that no
+table is needed. Objects without a number get the mean of what is found for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from crowdveil.arrays import Floats
+from crowdveil.answers import Answers, CellReports, Domain
+from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.kernels import symbol_counts
+from crowdveil.truths import Truths
 
-TOLERANCE = 1e-5  # of the scale of numbers
+TOLERANCE = 1e-5  # of the domain's length
 CAP = 100
 LEAST_LOSS = 1e-3  # of the mean loss: nobody is trusted beyond that
 
 
-@dataclass(frozen=True, eq=False)
-class Inferred:
-    """A truth for each object and a weight for each user."""
-
-    truths: Floats  # (N,)
-    weights: Floats  # (M,) only ratios matter
-    sweeps: int
-    converged: bool
-
-
 def infer(
-    users: int, means: Callable[[Floats], Floats], losses: Callable[[Floats], Floats], *, scale: float
-) -> Inferred:
-    """Sweep until no truth moves by more than a hundred-thousandth of `scale`, from equal weights.
+    objects: pl.Series,
+    users: pl.Series,
+    domain: Domain,
+    means: Callable[[Floats], Floats],
+    losses: Callable[[Floats], Floats],
+) -> Truths:
+    """Sweep until no truth moves by more than a hundred-thousandth of the domain, from equal weights.
 
-    `means` gives truths from weights, `losses` users' mean squared distances from truths.
+    `means` gives truths from weights, `losses` users' mean squared distances from truths: NaN for objects,
+    and for users, without any number.
     """
-    weights = np.full(users, 1.0 / users)
-    truths = means(weights)
-    for sweep in range(1, CAP + 1):
+    weights = np.full(len(users), 1.0 / len(users))
+    truths = _filled(means(weights), 0.5 * (domain.low + domain.high))
+    sweep, converged = 0, False
+    while not converged and sweep < CAP:
+        sweep += 1
         loss = losses(truths)
-        mean = float(loss.mean())
-        weights = 1.0 / np.sqrt(np.maximum(loss, LEAST_LOSS * mean if mean > 0 else 1.0))
+        mean = float(np.nanmean(loss)) if np.isfinite(loss).any() else 0.0
+        weights = 1.0 / np.sqrt(np.maximum(_filled(loss, mean), LEAST_LOSS * mean if mean > 0 else 1.0))
         weights /= weights.sum()
-        before, truths = truths, means(weights)
-        if float(np.abs(truths - before).max()) <= TOLERANCE * scale:
-            return Inferred(truths, weights, sweep, converged=True)
-    return Inferred(truths, weights, CAP, converged=False)
+        before, truths = truths, _filled(means(weights), 0.5 * (domain.low + domain.high))
+        converged = float(np.abs(truths - before).max()) <= TOLERANCE * (domain.size - 1)
+    unknown = np.full(len(objects), np.inf)
+    return Truths(
+        *(objects, users, truths, unknown, np.ones(len(objects)), weights),
+        method="inverse-deviation",
+        sweeps=sweep,
+        converged=converged,
+    )
+
+
+def _filled(numbers: Floats, otherwise: float) -> Floats:
+    """The mean of the known numbers in place of unknown ones, or something else where none is known."""
+    known = np.isfinite(numbers)
+    if known.all():
+        return numbers
+    return np.where(known, numbers, numbers[known].mean() if known.any() else otherwise)
+
+
+def on_answers(answers: Answers) -> Truths:
+    """What original answers tell: protects nobody."""
+    users, objects = len(answers.users), len(answers.objects)
+    owners, about = np.repeat(np.arange(users), np.diff(answers.offsets)), answers.object_codes
+    values = answers.domain.low + answers.codes.astype(np.float64)
+    answered = np.diff(answers.offsets).astype(np.float64)
+
+    def means(weights: Floats) -> Floats:
+        each = weights[owners]
+        return _ratios(_sums(about, each * values, objects), _sums(about, each, objects))
+
+    def losses(truths: Floats) -> Floats:
+        return _ratios(_sums(owners, np.square(values - truths[about]), users), answered)
+
+    return infer(answers.objects, answers.users, answers.domain, means, losses)
+
+
+def on_symbols(reports: CellReports) -> Truths:
+    """What raw reports tell: a level is taken for an answer, and NULL for none."""
+    users, objects = reports.symbols.shape
+    values = np.append(reports.levels, 0.0)
+
+    def means(weights: Floats) -> Floats:
+        sums, whole = np.empty(objects), np.empty(objects)
+        symbol_counts.weighed_values(reports.symbols, values, weights, sums, whole)
+        return _ratios(sums, whole)
+
+    def losses(truths: Floats) -> Floats:
+        squares, told = np.empty(users), np.empty(users)
+        symbol_counts.squares_by_user(reports.symbols, values, truths, squares, told)
+        return _ratios(squares, told)
+
+    return infer(reports.objects, reports.users, reports.domain, means, losses)
+
+
+def _sums(places: Ints | Codes, numbers: Floats, many: int) -> Floats:
+    return np.bincount(places, numbers, minlength=many).astype(np.float64)
+
+
+def _ratios(sums: Floats, whole: Floats) -> Floats:
+    """NaN where there is nothing to divide by."""
+    found: Floats = np.divide(sums, whole, out=np.full(sums.size, np.nan), where=whole > 0)
+    return found

@@ -14,25 +14,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import sinh
+from math import ceil, exp, sinh
 
 import numpy as np
 import polars as pl
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.accounting.rounding import up
-from crowdveil.answers import Answers, Domain, Symbols
-from crowdveil.arrays import Codes, Floats
+from crowdveil.answers import CellReports, Domain, Symbols
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational, rounded_up
 from crowdveil.kernels import laplace_cells
 from crowdveil.kernels.laplace_cells import Places
 from crowdveil.local.cell_response import ASSUMPTIONS
-from crowdveil.local.devices import run_devices
-from crowdveil.local.inverse_deviation import Inferred, infer
-from crowdveil.randomness import Randomness, Words, scales, secure
+from crowdveil.local.inverse_deviation import infer
+from crowdveil.local.reports import Device
+from crowdveil.randomness import Words, scales
+from crowdveil.randomness.laplace_table import LaplaceTable
+from crowdveil.truths import Truths
 
 MOST = 2**15 - 1  # a report has two bytes; what lies beyond is told as this
+RANGES_PER_SCALE = 4  # of places that are told apart for inference: finer ones would tell hardly more
+SCALES_TOLD = 3  # beyond either end of the domain
 SCALES_WITHIN = 16  # so many scales fit, so that this happens to one report in eight million
 
 
@@ -68,6 +72,10 @@ class LaplaceCells:
         exact = (self.domain.size - 1) / rational(self.epsilon, what="epsilon")
         return scales.at_least(exact, refusal=f"epsilon is too small: {self.epsilon:g}")
 
+    @cached_property
+    def _table(self) -> LaplaceTable:
+        return LaplaceTable.of(self.scale)
+
     @property
     def realised(self) -> float:
         """The epsilon that the noise gives a cell, never above the one asked for."""
@@ -83,17 +91,38 @@ class LaplaceCells:
         """What stands for NULL, on average."""
         return 0.5 * (self.domain.low + self.domain.high) if self.null is None else float(self.null)
 
-    def fill_row(self, state: Words, answered: Codes, codes: Symbols, out: Places) -> None:
-        """Fill `out` with what a device sends, in steps above the domain's low end."""
+    def row(self, objects: int) -> tuple[int, type[np.generic]]:
+        """A device sends two bytes for each object: steps above the domain's low end."""
+        return objects, np.int16
+
+    def device(self, _objects: pl.Series, _users: pl.Series) -> Device:
+        """What each user's device does."""
+        return self._fill_row
+
+    def received(self, objects: pl.Series, users: pl.Series, rows: Places) -> LaplaceReports:
+        """The noisy places, and what is public about their noise."""
+        return LaplaceReports(objects, users, self, rows)
+
+    def law(self, ends: Ints) -> Floats:
+        """Chances (answers and NULL, ranges) of places below the first end, between ends, and beyond."""
+        q, codes = exp(-1.0 / float(self.scale)), np.arange(self.domain.size)
+        beyond = ends - codes[:, None]
+        tails = np.power(q, np.maximum(beyond, 1 - beyond)) / (1.0 + q)
+        reached = np.where(beyond > 0, tails, 1.0 - tails)
+        chances = -np.diff(reached, axis=1, prepend=1.0, append=0.0)
+        null = chances.mean(axis=0) if self.null is None else chances[self.null - self.domain.low]
+        return np.vstack([chances, null])
+
+    def _fill_row(self, _: int, state: Words, answered: Codes, codes: Symbols, out: Places) -> None:
         null = -1 if self.null is None else self.null - self.domain.low
-        laplace_cells.fill_noisy(
-            *(state, answered, codes, self.domain.size, null),
-            *(self.scale.numerator, self.scale.denominator, MOST, out),
-        )
+        # All noise is drawn before answers are looked at.
+        noise = np.empty(out.size, dtype=np.int64)
+        self._table.fill(state, noise)
+        laplace_cells.fill_noisy(state, answered, codes, self.domain.size, null, noise, MOST, out)
 
     def cell_level(self) -> Guarantee:
         """What is promised about each cell: pure epsilon."""
-        return Guarantee(self.realised, 0.0, "cell", "replace-one", "local", ASSUMPTIONS)
+        return Guarantee(self.realised, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
 
     def user_level(self, objects: int) -> Guarantee:
         """What is promised to a user about all cells: their epsilons' sum."""
@@ -108,10 +137,8 @@ class LaplaceReports:
 
     objects: pl.Series
     users: pl.Series
-    domain: Domain
+    parameters: LaplaceCells
     places: Places  # (M, N)
-    null_mean: float
-    noise_variance: float
 
     def means(self) -> Floats:
         """The mean report about each object: between its answers' mean and what stands for NULL."""
@@ -125,35 +152,41 @@ class LaplaceReports:
         share = np.asarray(answered, dtype=np.float64)
         if not ((share > 0) & (share <= 1)).all():
             raise ParameterError("the share of users who answered must lie above 0 and at most at 1")
-        mean: Floats = self.null_mean + (self.means() - self.null_mean) / share
+        null = self.parameters.null_mean
+        mean: Floats = null + (self.means() - null) / share
         return mean
 
-    def truths(self) -> Inferred:
+    def cells(self, answered: float) -> CellReports:
+        """Places in ranges, a byte each, for `truth.randomized`, if that share of cells has an answer.
+
+        The share is not in the reports: it must be known from elsewhere, and a wrong one shifts all estimates
+        towards what stands for NULL, or away from it.
+        """
+        if not 0 < answered <= 1:
+            raise ParameterError("the share of cells with an answer must lie above 0 and at most at 1")
+        domain, scale = self.parameters.domain, float(self.parameters.scale)
+        width, outside = max(1, round(scale / RANGES_PER_SCALE)), ceil(SCALES_TOLD * scale)
+        ends = np.arange(-outside, domain.size + outside + 1, width)
+        symbol_of = np.searchsorted(ends, np.arange(-MOST, MOST + 1), side="right").astype(np.uint8)
+        middles = np.append(ends, ends[-1] + width) - 0.5 * (width + 1) + domain.low
+        return CellReports(
+            *(self.objects, self.users, domain, symbol_of[self.places.astype(np.int64) + MOST]),
+            law=self.parameters.law(ends),
+            levels=np.clip(middles, domain.low, domain.high),
+            answered=float(answered),
+        )
+
+    def truths(self) -> Truths:
         """Inverse deviation on reports as they are: what the paper does."""
 
         def losses(truths: Floats) -> Floats:
             out = np.empty(len(self.users))
-            laplace_cells.mean_squares(self.places, truths - self.domain.low, out)
+            laplace_cells.mean_squares(self.places, truths - self.parameters.domain.low, out)
             return out
 
-        return infer(len(self.users), self._means, losses, scale=float(self.domain.size - 1))
+        return infer(self.objects, self.users, self.parameters.domain, self._means, losses)
 
     def _means(self, weights: Floats) -> Floats:
         out = np.empty(len(self.objects))
         laplace_cells.weighted_means(self.places, weights, out)
-        return out + self.domain.low
-
-
-def report(answers: Answers, parameters: LaplaceCells, *, rng: Randomness | None = None) -> LaplaceReports:
-    """Every cell as its user's device would report it; each user has a stream of the user's own name."""
-    places = np.empty((len(answers.users), len(answers.objects)), dtype=np.int16)
-
-    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
-        parameters.fill_row(state, answered, codes, places[user])
-
-    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
-    return LaplaceReports(
-        *(answers.objects, answers.users, answers.domain, places),
-        null_mean=parameters.null_mean,
-        noise_variance=parameters.noise_variance,
-    )
+        return out + self.parameters.domain.low

@@ -16,7 +16,7 @@ import numpy as np
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
-from crowdveil.guarantee import NoGuarantee, Promise
+from crowdveil.guarantee import SEEDED, Promise
 from crowdveil.kernels import layout
 from crowdveil.local.grid import Grid
 from crowdveil.noise_law import NoiseLaw
@@ -71,9 +71,8 @@ class Perturbed:
 
     def __post_init__(self) -> None:
         if self.seeded:
-            reason = "the draws come from a fixed seed, and whoever knows it can undo them."
-            object.__setattr__(self, "promise", NoGuarantee(reason))
-            object.__setattr__(self, "user_promise", NoGuarantee(reason))
+            object.__setattr__(self, "promise", SEEDED)
+            object.__setattr__(self, "user_promise", SEEDED)
 
 
 def perturb(claims: Claims, parameters: Mechanism, *, rng: Randomness | None = None) -> Perturbed:

@@ -16,11 +16,13 @@ import polars as pl
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats, Ints
+from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import factors
-from crowdveil.local.inverse_deviation import Inferred, infer
+from crowdveil.local.inverse_deviation import infer
 from crowdveil.randomness import seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
+from crowdveil.truths import Truths
 
 STEPS = 2**10  # in a unit: profiles are whole numbers of steps
 MOST_DIMENSIONS = 256
@@ -85,10 +87,10 @@ class Predictions:
         found: Floats = self.centre + self.profiles @ self.user_profiles[user]
         return np.clip(found, self.domain.low, self.domain.high) if self.within else found
 
-    def truths(self) -> Inferred:
+    def truths(self) -> Truths:
         """Inverse deviation on all predictions."""
         steps = (self._means, self._losses) if self.within else (self._plain_means, self._plain_losses)
-        return infer(len(self.users), *steps, scale=float(self.domain.size - 1))
+        return infer(self.objects, self.users, self.domain, *steps)
 
     def _plain_means(self, weights: Floats) -> Floats:
         """The mean prediction is the prediction for the mean profile."""
@@ -110,15 +112,21 @@ class Predictions:
         return found
 
     def _means(self, weights: Floats) -> Floats:
-        out = np.empty(len(self.objects))
-        factors.weighted_means(*self._kept_within(), weights, out)
+        out, kept = np.empty(len(self.objects)), self._kept_within()
+        LocalEngine().spread(
+            "objects",
+            out.size,
+            lambda first, last: factors.weighted_means(*kept, weights, first, last, out),
+        )
         return out
 
     def _losses(self, truths: Floats) -> Floats:
-        out = np.empty(len(self.users))
-        factors.mean_squares(*self._kept_within(), truths, out)
+        out, kept = np.empty(len(self.users)), self._kept_within()
+        LocalEngine().spread(
+            "users", out.size, lambda first, last: factors.mean_squares(*kept, truths, first, last, out)
+        )
         return out
 
     def _kept_within(self) -> tuple[Floats, Floats, float, float, float]:
         low, high = float(self.domain.low), float(self.domain.high)
-        return self.user_profiles, self.profiles, self.centre, low, high
+        return self.user_profiles, np.ascontiguousarray(self.profiles.T), self.centre, low, high

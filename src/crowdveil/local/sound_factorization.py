@@ -21,12 +21,11 @@ import polars as pl
 
 from crowdveil.accounting.parameters import check_positive, check_whole
 from crowdveil.accounting.rounding import up
-from crowdveil.answers import Answers, Domain, Symbols
+from crowdveil.answers import Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import factors
 from crowdveil.local.cell_response import ASSUMPTIONS
-from crowdveil.local.devices import run_devices
 from crowdveil.local.predictions import (
     STEPS,
     Predictions,
@@ -35,8 +34,10 @@ from crowdveil.local.predictions import (
     solved,
     symmetric,
 )
-from crowdveil.randomness import Randomness, Words, scales, secure
+from crowdveil.local.reports import Device
+from crowdveil.randomness import Words, scales
 from crowdveil.randomness.samplers import fill_discrete_laplace
+from crowdveil.truths import Truths
 
 PUBLIC_PROFILES = "objects' profiles come from a public seed, chosen without looking at answers"
 
@@ -102,6 +103,24 @@ class SoundFactorization:
         """The public profiles of objects, in steps."""
         return object_profiles(objects, self.dimensions, self.seed)
 
+    def row(self, _objects: int) -> tuple[int, type[np.generic]]:
+        """A device sends both sums, however many objects there are."""
+        return self.sums, np.int64
+
+    def device(self, objects: pl.Series, _users: pl.Series) -> Device:
+        """What each user's device does."""
+        profiles = self.profiles(objects)
+        check_profiles(profiles, len(objects), self.dimensions)
+
+        def fill(_: int, state: Words, answered: Codes, codes: Symbols, out: Ints) -> None:
+            self.fill_sums(state, answered, codes, profiles, out)
+
+        return fill
+
+    def received(self, objects: pl.Series, users: pl.Series, rows: Ints) -> NoisySums:
+        """The sums, with the objects' profiles."""
+        return NoisySums(objects, users, self, self.profiles(objects), rows)
+
     def fill_sums(self, state: Words, answered: Codes, codes: Symbols, profiles: Ints, out: Ints) -> None:
         """Fill `out` with what a device sends: both sums in whole steps, with noise."""
         first = out[: self.dimensions]
@@ -115,7 +134,7 @@ class SoundFactorization:
     def cell_level(self) -> Guarantee:
         """What is promised about each cell: pure epsilon."""
         return Guarantee(
-            *(self.realised, 0.0, "cell", "replace-one", "local"), (*ASSUMPTIONS, PUBLIC_PROFILES)
+            *(self.realised, 0.0, "cell", "replace-or-none", "local"), (*ASSUMPTIONS, PUBLIC_PROFILES)
         )
 
     def user_level(self, objects: int) -> Guarantee:
@@ -155,25 +174,6 @@ class NoisySums:
             within=True,
         )
 
-
-def report(
-    answers: Answers,
-    parameters: SoundFactorization,
-    *,
-    profiles: Ints | None = None,
-    rng: Randomness | None = None,
-) -> NoisySums:
-    """Both sums as each user's device would send them; each user has a stream of the user's own name.
-
-    `profiles` are other public ones, in steps, than those of the seed.
-    """
-    if profiles is None:
-        profiles = parameters.profiles(answers.objects)
-    check_profiles(profiles, len(answers.objects), parameters.dimensions)
-    sums = np.empty((len(answers.users), parameters.sums), dtype=np.int64)
-
-    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
-        parameters.fill_sums(state, answered, codes, profiles, sums[user])
-
-    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
-    return NoisySums(answers.objects, answers.users, parameters, profiles, sums)
+    def truths(self) -> Truths:
+        """Inverse deviation on all predictions."""
+        return self.predictions().truths()

@@ -20,17 +20,18 @@ from functools import cached_property
 from math import log
 
 import numpy as np
+import polars as pl
 
 from crowdveil.accounting.parameters import check_positive, check_whole
 from crowdveil.accounting.rounding import slack, up
-from crowdveil.answers import Answers, CellReports, Domain, Symbols
+from crowdveil.answers import CellReports, Domain, Symbols
 from crowdveil.arrays import Codes, Floats
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import cells
-from crowdveil.local.cell_response import ASSUMPTIONS
-from crowdveil.local.devices import run_devices
-from crowdveil.randomness import Randomness, Words, secure
+from crowdveil.local.cell_response import ASSUMPTIONS, check_symbols
+from crowdveil.local.reports import Device
+from crowdveil.randomness import Words
 from crowdveil.randomness.response import LARGEST_EPSILON, Response
 from crowdveil.randomness.samplers import below
 
@@ -82,15 +83,30 @@ class TwoLayer:
         """The same in floats."""
         return np.array([[float(chance) for chance in row] for row in self.exact_law()])
 
-    def fill_row(self, state: Words, answered: Codes, codes: Symbols, out: Symbols) -> None:
-        """Fill `out` with the symbols that a device sends: the own epsilon is drawn first, and never told."""
+    def row(self, objects: int) -> tuple[int, type[np.generic]]:
+        """A device sends a byte for each object."""
+        return objects, np.uint8
+
+    def device(self, _objects: pl.Series, _users: pl.Series) -> Device:
+        """What each user's device does."""
+        return self._fill_row
+
+    def received(self, objects: pl.Series, users: pl.Series, rows: Symbols) -> CellReports:
+        """The symbols with the law that made them."""
+        check_symbols(rows, self.domain.size)
+        return CellReports(
+            *(objects, users, self.domain, rows, self.law, self.domain.values()), users_alike=True
+        )
+
+    def _fill_row(self, _: int, state: Words, answered: Codes, codes: Symbols, out: Symbols) -> None:
+        """The own epsilon is drawn first, and never told."""
         own = self.responses[below(state, self.steps)]
         size = self.domain.size
         cells.fill_response(state, answered, codes, size, size, own.keep, own.other, out)
 
     def cell_level(self) -> Guarantee:
         """What is promised about each cell, however many there are: pure 2 mean."""
-        return Guarantee(2 * self.mean, 0.0, "cell", "replace-one", "local", ASSUMPTIONS)
+        return Guarantee(2 * self.mean, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
 
     def user_level(self, objects: int) -> Guarantee:
         """What is promised to a user about all cells: their epsilons' sum."""
@@ -122,18 +138,3 @@ class TwoLayer:
 def _log_sum(logs: Floats) -> float:
     largest = float(logs.max())
     return largest + log(float(np.exp(logs - largest).sum()))
-
-
-def report(answers: Answers, parameters: TwoLayer, *, rng: Randomness | None = None) -> CellReports:
-    """Every cell as its user's device would report it; each user has a stream of the user's own name."""
-    symbols = np.empty((len(answers.users), len(answers.objects)), dtype=np.uint8)
-
-    def send(user: int, state: Words, answered: Codes, codes: Symbols) -> None:
-        parameters.fill_row(state, answered, codes, symbols[user])
-
-    run_devices(answers, send, purpose=parameters.method, rng=rng or secure())
-    return CellReports(
-        *(answers.objects, answers.users, answers.domain, symbols),
-        law=parameters.law,
-        levels=parameters.domain.values(),
-    )

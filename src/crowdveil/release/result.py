@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import NoGuarantee, Promise
+from crowdveil.guarantee import SEEDED, Promise
 
 
 class Status(IntEnum):
@@ -57,8 +57,7 @@ class Release:
 
     def __post_init__(self) -> None:
         if self.seeded:
-            reason = "the draws come from a fixed seed, and whoever knows it can undo them."
-            object.__setattr__(self, "promise", NoGuarantee(reason))
+            object.__setattr__(self, "promise", SEEDED)
 
     def __len__(self) -> int:
         return int(self.values.size)

@@ -15,7 +15,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.truth import sweeps
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 LEAST_LOSS = 1e-3  # of the mean loss: nobody is trusted beyond that
 

@@ -9,7 +9,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.truth import sweeps
 from crowdveil.truth.catd import floored
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 
 def discover(claims: Claims, *, start: Truths | None = None, engine: LocalEngine | None = None) -> Truths:

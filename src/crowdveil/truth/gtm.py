@@ -17,7 +17,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.truth import sweeps
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 
 @dataclass(frozen=True)

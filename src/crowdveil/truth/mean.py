@@ -5,7 +5,7 @@ from __future__ import annotations
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.truth import sweeps
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 
 def discover(claims: Claims, *, engine: LocalEngine | None = None) -> Truths:

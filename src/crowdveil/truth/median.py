@@ -13,7 +13,7 @@ import numpy as np
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.truth import sweeps
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 _ENCLOSE = 1.6448536269514722  # normal errors to either side: 90 %
 

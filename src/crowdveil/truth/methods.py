@@ -9,7 +9,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.truth import catd, crh, deviation, gtm, mean, median, noise_aware
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 Discover = Callable[..., Truths]
 

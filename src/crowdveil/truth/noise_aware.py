@@ -23,8 +23,8 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.kernels import beliefs
 from crowdveil.noise_law import NoiseLaw
-from crowdveil.truth.result import Truths
 from crowdveil.truth.sweeps import judged_claims
+from crowdveil.truths import Truths
 
 FLAT = 0.1  # share of truths that may lie anywhere in the range
 LEAST_SHARE = 0.01  # of the range: as near to an end as the mean of truths may lie, and their least deviation

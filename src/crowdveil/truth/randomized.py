@@ -6,29 +6,35 @@ The law of truths, the users' rates and what spreads errors have are learned fro
 (empirical Bayes). An estimate is the median of a truth's posterior inside the domain, its error the
 posterior's deviation.
 
-Two stages. First all users err alike, and counts of symbols by object (and by users' rate) say all. Then each
-user has a spread of their own, as far as reports can tell. Where objects do not differ more than chance makes
-them differ, every object gets one common belief: with little information an estimate is a constant.
+Two stages. First all users err alike, and counts of symbols by object (and by users' rate) say all. Then
+users form classes, from careful to careless, as far as reports can tell. Where objects do not differ more
+than chance makes them differ, every object gets one common belief: with little information an estimate is a
+constant.
 
 Whatever it computes, it computes from reports alone: it costs nothing.
 
-Notation: G groups of users, N objects, K symbols, T points for truths, S spreads.
+Notation: G groups of users, C classes, N objects, K symbols, T points for truths, S spreads.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from crowdveil.answer_law import answer_law
 from crowdveil.answers import CellReports, Domain
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels import symbol_counts
-from crowdveil.truth.result import Truths
+from crowdveil.kernels.products import fill_product, fill_product_across
+from crowdveil.truth.leaps import Leaps
 from crowdveil.truth.smooth_prior import SmoothPrior
-from crowdveil.truth.user_rates import RateGroups, rate_groups
+from crowdveil.truth.user_classes import Classes, Parts, normed
+from crowdveil.truth.user_rates import RateGroups, rate_groups, stated_rate
+from crowdveil.truths import Truths
 
 SPREADS = 6  # of users' errors
 LEAST_SPREAD = 0.25
@@ -40,10 +46,13 @@ CAUTION = 0.5  # standard errors of what chance makes of objects
 SURELY = 5.0  # of the same
 ENOUGH_TRUST = 0.5  # with less, beliefs are tempered and users not told apart
 START_STEPS = 10
-POOLED_CAP = 150
-TYPED_CAP = 12
-TOLERANCE = 1e-4  # of the domain's length
-PSEUDO_USERS = 1.0  # of each spread
+CLASSES = 6  # of users
+MOST_GROUPS = 24  # classes times groups by rates
+ROUNDS = 3
+HELD = 0.003  # of a class's answers: how firmly its shares are held near to what is expected
+LEAST_SHARE = 1e-9
+CAP = 150
+TOLERANCE = 1e-3  # of an estimate's error, in one leap; about a tenth of the error may be left
 MANY = 1e9  # degrees of freedom: beliefs are taken for normal
 _TINY = np.finfo(float).tiny
 
@@ -65,19 +74,8 @@ class _Grid:
         outside = math.ceil(BEYOND * length / step)
         places = domain.low + step * np.arange(-outside, round(length / step) + outside + 1, dtype=np.float64)
         spreads = np.geomspace(LEAST_SPREAD, max(LARGEST_SPREAD * length, 2 * LEAST_SPREAD), SPREADS)
-        chances = _answer_chances(places, spreads, domain)
+        chances = answer_law(places[:, None], spreads, domain)
         return cls(places, step, np.clip(places, domain.low, domain.high), spreads, chances @ law[:-1])
-
-
-def _answer_chances(places: Floats, spreads: Floats, domain: Domain) -> Floats:
-    """(T, S, answers): the chance of each answer, a normal one rounded and clamped."""
-    from scipy.special import ndtr
-
-    borders = domain.values()[:-1] + 0.5
-    below = ndtr((borders - places[:, None, None]) / spreads[:, None])
-    ends = np.zeros((*below.shape[:2], 1))
-    chances: Floats = np.diff(np.concatenate([ends, below, ends + 1.0], axis=2), axis=2)
-    return chances
 
 
 @dataclass
@@ -86,7 +84,7 @@ class _Fit:
 
     beliefs: Floats  # (N, T)
     prior: Floats  # (T,) in logs
-    shares: Floats  # (S,) of errors, later of users
+    shares: Floats  # (C, S) of errors, for each class of users
     chances: Floats  # (G, T, K) of symbols
     sweeps: int = 0
     converged: bool = False
@@ -96,18 +94,20 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
     """Truths from reports, with an error each; users weigh by how much they answer and how well."""
     engine = engine or LocalEngine()
     grid = _Grid.of(reports.domain, reports.law)
-    groups = _groups(reports, engine)
-    counts = _counts(reports, groups, engine)
+    rates = _rates(reports, engine)
+    counts = _counts(reports, rates, engine)
     smooth = SmoothPrior.of(grid.places.size, grid.step / float(reports.domain.high - reports.domain.low))
-    fit = _pooled(counts, groups, grid, smooth, reports.law)
-    shares = np.tile(fit.shares, (len(reports.users), 1))
-    trust = _trust(counts, grid, fit)
+    model = _Model(counts, rates.rates, np.zeros(rates.rates.size, dtype=np.int64), grid, smooth, reports.law)
+    fit = _start(model, rates)
+    _settle(fit, model)
+    shares = np.tile(fit.shares[0], (len(reports.users), 1))
+    trust = _trust(counts, grid, fit, counts.shape[2] - (reports.answered is None))
     if trust < ENOUGH_TRUST:
         fit.beliefs = _tempered(fit, trust)
-    else:
-        shares = _typed(reports, groups, grid, smooth, fit, engine)
+    elif not reports.users_alike:
+        shares = _classed(reports, rates, grid, smooth, fit, engine)
     medians, errors = _summary(fit.beliefs, grid)
-    weights = groups.of_users / (shares @ np.square(grid.spreads))
+    weights = rates.of_users / (shares @ np.square(grid.spreads))
     freedom = np.full(medians.size, MANY)
     return Truths(
         *(reports.objects, reports.users, medians, errors, freedom, weights),
@@ -117,76 +117,125 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
     )
 
 
-def _groups(reports: CellReports, engine: LocalEngine) -> RateGroups:
+def _rates(reports: CellReports, engine: LocalEngine) -> RateGroups:
     symbols = reports.symbols
     counts = np.empty((symbols.shape[0], reports.law.shape[1]))
     engine.spread(
         "users", symbols.shape[0], lambda first, last: symbol_counts.by_user(symbols, first, last, counts)
     )
-    return rate_groups(counts, reports.law)
+    if reports.answered is not None:
+        return stated_rate(counts, reports.law, reports.answered)
+    return rate_groups(counts, reports.law, alike=reports.users_alike)
 
 
-def _counts(reports: CellReports, groups: RateGroups, engine: LocalEngine) -> Floats:
+def _counts(reports: CellReports, rates: RateGroups, engine: LocalEngine) -> Floats:
     """(G, N, K)"""
     symbols = reports.symbols
-    counts = np.empty((groups.rates.size, symbols.shape[1], reports.law.shape[1]))
+    counts = np.empty((rates.rates.size, symbols.shape[1], reports.law.shape[1]))
     engine.spread(
         "objects",
         symbols.shape[1],
-        lambda first, last: symbol_counts.by_object(symbols, groups.groups, first, last, counts),
+        lambda first, last: symbol_counts.by_object(symbols, rates.groups, first, last, counts),
     )
     return counts
 
 
-def _pooled(counts: Floats, groups: RateGroups, grid: _Grid, smooth: SmoothPrior, law: Floats) -> _Fit:
-    """Beliefs where any answer may have any spread: expectation and maximization over counts."""
-    fit = _start(counts, groups, grid, smooth)
-    length = float(grid.inside[-1] - grid.inside[0])
-    while not fit.converged and fit.sweeps < POOLED_CAP:
+@dataclass(frozen=True)
+class _Model:
+    """Counts of symbols by groups of users, each with a rate and a class, and the law that made them.
+
+    Users of a class have spreads in the same shares. `expected` are shares that a class is held near to.
+    """
+
+    counts: Floats  # (G, N, K)
+    rates: Floats  # (G,)
+    classes: Ints  # (G,)
+    grid: _Grid
+    smooth: SmoothPrior
+    law: Floats
+    expected: Floats | None = None  # (C, S)
+
+    @cached_property
+    def _by_object(self) -> Floats:
+        """(N, G * K)"""
+        return np.ascontiguousarray(self.counts.transpose(1, 0, 2)).reshape(self.counts.shape[1], -1)
+
+    def improve(self, fit: _Fit) -> float:
+        """One sweep: beliefs, then the law of truths and the shares of spreads. Tells how good they were."""
+        rates = self.rates[:, None, None]
+        answered = np.einsum("tsk,cs->ctk", self.grid.answered, fit.shares)
+        fit.chances = np.maximum((1.0 - rates) * self.law[-1] + rates * answered[self.classes], _TINY)
+        along = fit.chances.transpose(0, 2, 1).reshape(-1, fit.prior.size)  # (G * K, T)
+        logs = np.empty((self.counts.shape[1], fit.prior.size))
+        fill_product(self._by_object, np.log(along), logs)
+        logs += fit.prior
+        top = logs.max(axis=1, keepdims=True)
+        fit.beliefs = np.exp(logs - top)
+        whole = fit.beliefs.sum(axis=1, keepdims=True)
+        fit.beliefs /= whole
+        good = float((top + np.log(whole)).sum()) + self.smooth.goodness(fit.prior)
+        fit.prior = self.smooth.improved(fit.prior, fit.beliefs)
+        # Expected counts of symbols, each divided by its chance; then counts of spreads by class.
+        seen = np.empty(along.shape)
+        fill_product_across(self._by_object, fit.beliefs, seen)
+        ratios = (seen / along).reshape(self.rates.size, -1, fit.prior.size)
+        spreads = np.zeros(fit.shares.shape)
+        np.add.at(spreads, self.classes, np.einsum("gkt,tsk->gs", rates * ratios, self.grid.answered))
+        spreads *= fit.shares
+        if self.expected is not None:
+            answers = np.bincount(self.classes, self.rates * self.counts.sum(axis=(1, 2)), len(self.expected))
+            held = HELD * answers[:, None] * self.expected
+            good += float((held * np.log(np.maximum(fit.shares, _TINY))).sum())
+            spreads += held
+        fit.shares = spreads / np.maximum(spreads.sum(axis=1, keepdims=True), _TINY)
         fit.sweeps += 1
+        return good
+
+
+def _settle(fit: _Fit, model: _Model) -> None:
+    """Improve until estimates move by next to nothing in units of their errors."""
+    grid, points = model.grid, fit.prior.size
+
+    def step(parameters: Floats) -> tuple[Floats, float]:
+        prior, shares = parameters[:points], np.maximum(parameters[points:], LEAST_SHARE)
+        fit.prior = prior - prior.max() - math.log(np.exp(prior - prior.max()).sum())
+        fit.shares = shares.reshape(fit.shares.shape)
+        fit.shares /= fit.shares.sum(axis=1, keepdims=True)
+        good = model.improve(fit)
+        return np.append(fit.prior, fit.shares), good
+
+    parameters, leaps = np.append(fit.prior, fit.shares), Leaps(step)
+    last, fit.converged = fit.sweeps + CAP, False
+    while not fit.converged and fit.sweeps < last:
         before = fit.beliefs @ grid.inside
-        _improve(fit, counts, groups, grid, smooth, law)
-        moved = float(np.abs(fit.beliefs @ grid.inside - before).mean())
-        fit.converged = fit.sweeps > 2 and moved < TOLERANCE * length
-    return fit
+        parameters = leaps.leap(parameters)
+        means, errors = _moments(fit.beliefs, grid)
+        fit.converged = bool(np.abs(means - before).mean() < TOLERANCE * errors.mean())
+    step(parameters)
 
 
-def _improve(
-    fit: _Fit, counts: Floats, groups: RateGroups, grid: _Grid, smooth: SmoothPrior, law: Floats
-) -> None:
-    """One sweep: beliefs, then the law of truths and the shares of spreads."""
-    rates = groups.rates[:, None, None]
-    answered = np.einsum("tsk,s->tk", grid.answered, fit.shares)
-    fit.chances = np.maximum((1.0 - rates) * law[-1] + rates * answered, _TINY)
-    logs = sum(c @ np.log(p).T for c, p in zip(counts, fit.chances, strict=True))
-    fit.beliefs = _normed(logs + fit.prior)
-    fit.prior = smooth.improved(fit.prior, fit.beliefs)
-    # (G, T, K): expected counts of symbols, each divided by its chance.
-    ratios = np.stack([fit.beliefs.T @ c for c in counts]) / fit.chances
-    fit.shares = fit.shares * np.einsum("gtk,tsk,g->s", ratios, grid.answered, groups.rates)
-    fit.shares = fit.shares / fit.shares.sum()
-
-
-def _start(counts: Floats, groups: RateGroups, grid: _Grid, smooth: SmoothPrior) -> _Fit:
+def _start(model: _Model, rates: RateGroups) -> _Fit:
     """To begin with truths are spread as answers are: with little to learn from they stay so."""
-    places = np.linspace(grid.inside[0], grid.inside[-1], groups.answers.size)
-    spread = np.interp(grid.places, places, groups.answers)
-    beliefs = np.tile(spread / spread.sum(), (counts.shape[1], 1))
+    grid = model.grid
+    places = np.linspace(grid.inside[0], grid.inside[-1], rates.answers.size)
+    spread = np.interp(grid.places, places, rates.answers)
+    beliefs = np.tile(spread / spread.sum(), (model.counts.shape[1], 1))
     prior = np.full(grid.places.size, -math.log(grid.places.size))
     for _ in range(START_STEPS):
-        prior = smooth.improved(prior, beliefs)
-    return _Fit(beliefs, prior, np.full(SPREADS, 1.0 / SPREADS), np.empty(0))
+        prior = model.smooth.improved(prior, beliefs)
+    return _Fit(beliefs, prior, np.full((1, SPREADS), 1.0 / SPREADS), np.empty(0))
 
 
-def _trust(counts: Floats, grid: _Grid, fit: _Fit) -> float:
+def _trust(counts: Floats, grid: _Grid, fit: _Fit, told: int) -> float:
     """How much more than by chance objects differ, as a share of what beliefs make of it: 1 is all.
 
     Each object has a score, of symbols that tell high truths from low ones. Its variance over objects is
-    that of chance, which the symbols' totals tell, and that of truths, which the fit foresees. NULLs are left
-    out: where work is handed out evenly, the number of answers varies less than by chance.
+    that of chance, which the symbols' totals tell, and that of truths, which the fit foresees. Only the first
+    symbols count, `told` of them, not NULL: where work is handed out evenly, the number of answers varies
+    less than by chance.
     """
-    counts, law = counts[:, :, :-1], np.exp(fit.prior)
-    chances = fit.chances[:, :, :-1] / fit.chances[:, :, :-1].sum(axis=2, keepdims=True)
+    counts, law = counts[:, :, :told], np.exp(fit.prior)
+    chances = fit.chances[:, :, :told] / fit.chances[:, :, :told].sum(axis=2, keepdims=True)
     per_object = counts.sum(axis=(1, 2)) / counts.shape[1]
     common = counts.sum(axis=1) + 0.5  # a symbol that nobody reported has some chance
     common /= common.sum(axis=1, keepdims=True)
@@ -209,71 +258,46 @@ def _tempered(fit: _Fit, trust: float) -> Floats:
     """Beliefs between what all objects have in common (no trust) and each object's own."""
     common = np.log(np.maximum(fit.beliefs.mean(axis=0), _TINY))
     own = np.log(np.maximum(fit.beliefs, _TINY)) - fit.prior
-    return _normed(common + trust * (own - own.max(axis=1, keepdims=True)))
+    return normed(common + trust * (own - own.max(axis=1, keepdims=True)))
 
 
-def _typed(
+def _classed(
     reports: CellReports,
-    groups: RateGroups,
+    rates: RateGroups,
     grid: _Grid,
     smooth: SmoothPrior,
     fit: _Fit,
     engine: LocalEngine,
 ) -> Floats:
-    """Go on with a spread for each user; gives the chances (M, S) of users' spreads."""
-    nulls, rates = reports.law[-1], groups.rates[:, None, None, None]
-    chances = (1.0 - rates) * nulls[:, None] + rates * grid.answered.transpose(0, 2, 1)  # (G, T, K, S)
-    logs = np.log(np.maximum(chances, _TINY)).reshape(groups.rates.size, grid.places.size, -1)
-    length = float(grid.inside[-1] - grid.inside[0])
-    last, fit.converged = fit.sweeps + TYPED_CAP, False
-    while not fit.converged and fit.sweeps < last:
-        fit.sweeps += 1
-        before = fit.beliefs @ grid.inside
-        fits = _fits(reports, groups, fit.beliefs, logs, engine)
-        shares = _normed(fits + np.log(fit.shares))
-        fit.shares = shares.sum(axis=0) + PSEUDO_USERS
-        fit.shares /= fit.shares.sum()
-        weighed = _weighed(reports, groups, shares, engine)
-        found = sum(w @ x.T for w, x in zip(weighed, logs, strict=True))
-        fit.beliefs = _normed(found + fit.prior)
-        fit.prior = smooth.improved(fit.prior, fit.beliefs)
-        fit.converged = float(np.abs(fit.beliefs @ grid.inside - before).mean()) < TOLERANCE * length
-    return shares
+    """Go on with classes of users who err alike; gives the chances (M, S) of users' spreads."""
+    parts, law, common = Parts.of(reports.symbols), reports.law, fit.shares[0]
+    groups, each = rates.rates.size, rates.rates[:, None, None, None]
+    chances = (1.0 - each) * law[-1][:, None] + each * grid.answered.transpose(0, 2, 1)  # (G, T, K, S)
+    count = min(CLASSES, max(2, MOST_GROUPS // groups))
+    for _ in range(ROUNDS):
+        foreseen = np.einsum("nt,gtks->gnks", fit.beliefs, chances, optimize=True)
+        fits = parts.fits(rates.groups, np.log(np.maximum(foreseen, _TINY)), engine)
+        classes = Classes.told(fits, common, grid.spreads, count)
+        by_class = rates.groups * count + classes.of_users
+        counts = parts.counts(by_class, groups * count, law.shape[1], engine)
+        some = np.unique(by_class)
+        fit.shares = classes.expected
+        _settle(
+            fit,
+            _Model(
+                *(counts[some], rates.rates[some // count], some % count, grid, smooth, law),
+                expected=classes.expected,
+            ),
+        )
+        common = classes.sizes @ fit.shares / classes.sizes.sum()
+    return normed(fits.sum(axis=0) + np.log(np.maximum(common, LEAST_SHARE)))
 
 
-def _fits(
-    reports: CellReports, groups: RateGroups, beliefs: Floats, logs: Floats, engine: LocalEngine
-) -> Floats:
-    """(M, S): how well each spread explains each user's reports, in logs."""
-    symbols = reports.symbols
-    table = np.stack([beliefs @ x for x in logs])
-    table = table.reshape(groups.rates.size, symbols.shape[1], reports.law.shape[1], SPREADS)
-    out = np.empty((symbols.shape[0], SPREADS))
-    engine.spread(
-        "users",
-        symbols.shape[0],
-        lambda first, last: symbol_counts.summed_by_user(symbols, groups.groups, table, first, last, out),
-    )
-    return out
-
-
-def _weighed(reports: CellReports, groups: RateGroups, shares: Floats, engine: LocalEngine) -> Floats:
-    """(G, N, K * S): symbols counted by spread, each user in parts."""
-    symbols = reports.symbols
-    out = np.empty((groups.rates.size, symbols.shape[1], reports.law.shape[1], SPREADS))
-    engine.spread(
-        "objects",
-        symbols.shape[1],
-        lambda first, last: symbol_counts.weighed_by_object(symbols, groups.groups, shares, first, last, out),
-    )
-    return out.reshape(groups.rates.size, symbols.shape[1], -1)
-
-
-def _normed(logs: Floats) -> Floats:
-    """Rows of logs as chances that sum to 1."""
-    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
-    normed: Floats = chances / chances.sum(axis=1, keepdims=True)
-    return normed
+def _moments(beliefs: Floats, grid: _Grid) -> tuple[Floats, Floats]:
+    """Means and deviations of truths inside the domain."""
+    means = beliefs @ grid.inside
+    variances = np.maximum(beliefs @ np.square(grid.inside) - np.square(means), 0.0)
+    return means, np.sqrt(variances + grid.step**2 / 12.0)
 
 
 def _summary(beliefs: Floats, grid: _Grid) -> tuple[Floats, Floats]:
@@ -284,6 +308,4 @@ def _summary(beliefs: Floats, grid: _Grid) -> tuple[Floats, Floats]:
     # Each place stands for the half steps around it.
     over = (passed[rows, at] - 0.5 * passed[:, -1]) / beliefs[rows, at]
     medians = np.clip(grid.places[at] + (0.5 - over) * grid.step, grid.inside[0], grid.inside[-1])
-    means = beliefs @ grid.inside
-    variances = np.maximum(beliefs @ np.square(grid.inside) - np.square(means), 0.0)
-    return medians, np.sqrt(variances + grid.step**2 / 12.0)
+    return medians, _moments(beliefs, grid)[1]

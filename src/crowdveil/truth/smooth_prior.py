@@ -30,6 +30,10 @@ class SmoothPrior:
         bends = np.diff(np.eye(points), 2, axis=0) / step**2
         return cls(PENALTY * step * (bends.T @ bends))
 
+    def goodness(self, logs: Floats) -> float:
+        """What a law, in logs, loses by the penalty and gains by pseudo-objects."""
+        return float(PSEUDO_OBJECTS * logs.mean() - 0.5 * logs @ self.penalty @ logs)
+
     def improved(self, logs: Floats, beliefs: Floats) -> Floats:
         """A better law, in logs, for these beliefs (objects, points): some steps of Newton's."""
         points = logs.size

@@ -13,7 +13,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import bandwidths, residuals
-from crowdveil.truth.result import Truths
+from crowdveil.truths import Truths
 
 Weigh = Callable[[Floats, Ints], Floats]
 """Users' weights from their losses and from how many claims these are the sums of (at least one)."""

@@ -33,11 +33,14 @@ class RateGroups:
     answers: Floats  # (domain.size,) how often each answer is given
 
 
-def rate_groups(counts: Floats, law: Floats) -> RateGroups:
-    """Groups from `counts[user, symbol]` of reports that the law made (NULL is its last row)."""
+def rate_groups(counts: Floats, law: Floats, *, alike: bool = False) -> RateGroups:
+    """Groups from `counts[user, symbol]` of reports that the law made (NULL is its last row).
+
+    Users who are taken for `alike` form one.
+    """
     shares = common_answers(counts.sum(axis=0), law)
     mean = min(max(float(shares[:-1].sum()), LEAST_RATE), 1.0 - LEAST_RATE)
-    variance = _variance(counts, law, mean)
+    variance = 0.0 if alike else _variance(counts, law, mean)
     if variance <= 0.0:
         rates = np.full(counts.shape[0], mean)
     else:
@@ -45,6 +48,13 @@ def rate_groups(counts: Floats, law: Floats) -> RateGroups:
     _, groups = np.unique(np.digitize(rates, ENDS), return_inverse=True)
     means = np.bincount(groups, weights=rates) / np.bincount(groups)
     return RateGroups(groups.astype(np.int64), means, rates, shares[:-1] / mean)
+
+
+def stated_rate(counts: Floats, law: Floats, rate: float) -> RateGroups:
+    """One group of users with a rate that is known from elsewhere."""
+    users = counts.shape[0]
+    answers = common_answers(counts.sum(axis=0), rate * law[:-1] + (1.0 - rate) * law[-1])
+    return RateGroups(np.zeros(users, dtype=np.int64), np.array([rate]), np.full(users, rate), answers)
 
 
 def common_answers(totals: Floats, law: Floats) -> Floats:

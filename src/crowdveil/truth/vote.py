@@ -20,8 +20,8 @@ from crowdveil.engines import LocalEngine
 from crowdveil.kernels import votes
 from crowdveil.labels import Labels
 from crowdveil.truth.crh import by_share
-from crowdveil.truth.result import Voted
 from crowdveil.truth.sweeps import Weigh, judged_claims
+from crowdveil.truths import Voted
 
 TOLERANCE = 1e-6  # of a chance, on average
 CAP = 100

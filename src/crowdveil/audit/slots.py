@@ -1,0 +1,56 @@
+"""Audits of the mechanism with one epsilon for all that a user answered: neighbours differ in a whole row.
+
+One world's users answered nothing, the other's about every object. An attacker sees the whole number that a
+device sends. Devices are independent of each other, so one call on many users of the same answers is as many
+draws.
+"""
+
+from __future__ import annotations
+
+from crowdveil.answers import Domain
+from crowdveil.audit.case import Audit, Draws, Outputs, column, equal
+from crowdveil.audit.cells import NULL, Row, rows, same_users, sent
+from crowdveil.local.reports import report
+from crowdveil.local.slot_response import SlotResponse
+from crowdveil.randomness import Randomness
+
+FIVE = Domain(0, 4)
+SLOTS = SlotResponse(1.0, FIVE, slots=2, listed=2, levels=2)
+ONE_IN_TWO = SlotResponse(1.0, FIVE, levels=2, unnamed=2)
+OBJECTS = 6
+NOTHING: Row = (NULL,) * OBJECTS
+HIGHEST: Row = (FIVE.high,) * OBJECTS
+
+
+def unnamed(parameters: SlotResponse, *worlds: Row) -> Draws:
+    """What those devices send that name no object."""
+
+    def draws(world: int, count: int, rng: Randomness) -> Outputs:
+        crowd = same_users(worlds[world], parameters.domain, count * (parameters.unnamed or 1))
+        told: Outputs = report(crowd, parameters, rng=rng).read().unnamed
+        return told[:, None]
+
+    return draws
+
+
+SLOTS_AUDIT = Audit(
+    name="slot-response",
+    epsilon=SLOTS.user_level(OBJECTS).epsilon,
+    delta=0.0,
+    unit="a user, local",
+    whose="ours",
+    worlds=f"no answer at all or the highest about all of {OBJECTS} objects, two lists of two",
+    draws=sent(rows(SLOTS), FIVE, NOTHING, HIGHEST),
+    events=equal(range(SLOTS.response.symbols), "symbol", column(0)),
+)
+
+UNNAMED_AUDIT = Audit(
+    name="slot-response-unnamed",
+    epsilon=ONE_IN_TWO.user_level(OBJECTS).epsilon,
+    delta=0.0,
+    unit="a user, local",
+    whose="ours",
+    worlds=f"no answer at all or the highest about all of {OBJECTS} objects, of which none is named",
+    draws=unnamed(ONE_IN_TWO, NOTHING, HIGHEST),
+    events=equal(range(ONE_IN_TWO.unnamed_response.symbols), "symbol", column(0)),
+)

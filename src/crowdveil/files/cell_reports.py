@@ -1,0 +1,94 @@
+"""Reports about every cell, in a Parquet file: a row for each user, whose report is a string of bytes.
+
+The metadata tell the mechanism, what was promised and the names of all objects, in the order of the bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdveil.errors import InputError, ParameterError
+from crowdveil.files.described import KEY, from_text, to_text, told_by
+from crowdveil.files.reading import STDIN, has_parquet_magic
+from crowdveil.files.writing import check_new, is_parquet, whole_file
+from crowdveil.local.described import Description
+from crowdveil.local.reports import Reports
+
+
+def check_cell_reports(path: str, *, force: bool) -> None:
+    """Refuse other endings than .parquet, and places where something is already unless forced."""
+    if not is_parquet(path):
+        raise ParameterError("reports about every cell are bytes: give -o a name that ends in .parquet")
+    check_new(Path(path), force=force)
+
+
+def write_cell_reports(reports: Reports, description: Description, path: str, *, force: bool) -> None:
+    """What all devices sent, with the mechanism and what was promised."""
+    rows = reports.rows.astype(reports.rows.dtype.newbyteorder("<"), copy=False)
+    frame = pl.DataFrame(
+        {"user": reports.users, "report": pl.Series([row.tobytes() for row in rows], dtype=pl.Binary)}
+    )
+    promises: dict[str, Any] = {"promise": reports.promise, "user_promise": reports.user_promise}
+    told = told_by(description, seeded=reports.seeded, **promises)
+    told |= {"declared": reports.declared, "users": len(reports.users), "objects": reports.objects.to_list()}
+    with whole_file(Path(path), force=force) as draft:
+        frame.write_parquet(draft, metadata={KEY: to_text(told)})
+
+
+def read_cell_reports(path: str) -> Reports | None:
+    """Reports about every cell; None if the file is something else."""
+    if path == STDIN or not Path(path).is_file() or not has_parquet_magic(Path(path)):
+        return None
+    try:
+        text = pl.read_parquet_metadata(path).get(KEY)
+        if text is None:
+            return None
+        description, told = from_text(text, path)
+        if not description.of_cells:
+            return None
+        frame = pl.read_parquet(path, columns=["user", "report"])
+    except (OSError, pl.exceptions.PolarsError):
+        raise InputError(f"{path}: cannot be read as Parquet, or lacks the columns user and report") from None
+    if frame.height == 0:
+        raise InputError(f"{path}: has no report")
+    users = frame["user"]
+    if users.null_count() or users.n_unique() < frame.height:
+        raise InputError(f"{path}: some user has two reports, or a report has no user")
+    if frame.height != told.get("users") or not users.is_sorted():  # what was asked may depend on the place
+        raise InputError(f"{path}: a report is missing, added or in another place than perturb wrote it")
+    mechanism, objects = description.build_for_cells(), _objects(told, path)
+    rows = _rows(frame["report"], *mechanism.row(len(objects)), path)
+    return Reports(
+        *(objects, users, mechanism, rows),
+        seeded=told.get("seeded") is not False,
+        declared=told.get("declared") is True,
+    )
+
+
+def _objects(told: dict[str, Any], path: str) -> pl.Series:
+    """The names of objects: text or whole numbers, ascending, none twice."""
+    names = told.get("objects")
+    kinds = {type(name) for name in names} if isinstance(names, list) else set()
+    if kinds not in ({str}, {int}):
+        raise InputError(f"{path}: does not tell its objects as crowdveil perturb writes them")
+    try:
+        objects = pl.Series("object", names)
+    except (OverflowError, pl.exceptions.PolarsError):
+        objects = pl.Series("object", [])
+    if not objects.equals(objects.unique().sort()) or objects.is_empty():
+        raise InputError(f"{path}: its objects are not in order, or one is there twice")
+    return objects
+
+
+def _rows(reports: pl.Series, many: int, kind: type[np.generic], path: str) -> NDArray[Any]:
+    """(M, many) numbers from bytes."""
+    size = many * np.dtype(kind).itemsize
+    if reports.dtype != pl.Binary or reports.null_count() or not (reports.bin.size() == size).all():
+        raise InputError(f"{path}: a report does not have the {size} bytes that the mechanism sends")
+    numbers = np.frombuffer(b"".join(reports.to_list()), dtype=np.dtype(kind).newbyteorder("<"))
+    return numbers.astype(kind).reshape(len(reports), many)

@@ -1,0 +1,34 @@
+"""Products of small matrices in the caller's own thread.
+
+A library of linear algebra would start threads for them, which wait for each other longer than they work
+wherever something else is running.
+"""
+
+from __future__ import annotations
+
+from crowdveil.arrays import Floats
+from crowdveil.compiled import fused
+
+
+@fused
+def fill_product(left: Floats, right: Floats, out: Floats) -> None:
+    """Fill `out` with left @ right."""
+    out[:] = 0.0
+    for i in range(left.shape[0]):
+        row = out[i]
+        for k in range(left.shape[1]):
+            factor, along = left[i, k], right[k]
+            for j in range(row.size):
+                row[j] += factor * along[j]
+
+
+@fused
+def fill_product_across(left: Floats, right: Floats, out: Floats) -> None:
+    """Fill `out` with left.T @ right."""
+    out[:] = 0.0
+    for i in range(left.shape[0]):
+        along = right[i]
+        for k in range(left.shape[1]):
+            factor, row = left[i, k], out[k]
+            for j in range(row.size):
+                row[j] += factor * along[j]
