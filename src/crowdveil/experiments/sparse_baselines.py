@@ -6,13 +6,12 @@ mechanism that loses to it has told nothing about single objects: no picture is 
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 
 from crowdveil.answers import CellReports, Domain
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
+from crowdveil.truth.common_answer import common_answer
 
 # --- scores -------------------------------------------------------------------------------------------------
 
@@ -50,25 +49,7 @@ def middle_of(domain: Domain) -> float:
 
 
 def debiased_mean(reports: CellReports) -> float:
-    """The constant of who looks at all reports together: the mean of all answers, made free of the noise.
-
-    Shares f of levels are debiased by the law of randomized response, y = other + (keep - other) f, and the
-    mean is that of f over levels. It is shrunk towards the middle of the domain by its standard error, for
-    which a mean anywhere in the domain is as likely as any other: few answers at a small epsilon tell
-    nothing.
-    """
-    levels, middle = reports.levels, middle_of(reports.domain)
-    other, keep = float(reports.law[-1, 0]), float(reports.law[-1, -1])
-    seen = np.bincount(reports.symbols.ravel(), minlength=levels.size + 1) / reports.symbols.size
-    shares = (seen[:-1] - other) / (keep - other)
-    answered = float(shares.sum())
-    if answered <= 0:
-        return middle
-    low, high = reports.domain.low, reports.domain.high
-    mean = min(max(float(shares @ levels) / answered, low), high)
-    # The delta method: the mean is a ratio of sums over cells of (level - mean) and of 1.
-    around = levels - mean
-    variance = (seen[:-1] @ np.square(around) - (seen[:-1] @ around) ** 2) / reports.symbols.size
-    error = sqrt(max(float(variance), 0.0)) / ((keep - other) * answered)
-    prior = (high - low) ** 2 / 12.0
-    return middle + (mean - middle) * prior / (prior + error * error)
+    """The constant of who looks at all reports together: the mean of all answers, made free of the noise."""
+    symbols = reports.law.shape[1]
+    totals = np.bincount(reports.symbols.ravel(), minlength=symbols).astype(np.float64)
+    return common_answer(reports, totals).mean

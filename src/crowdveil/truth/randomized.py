@@ -9,7 +9,7 @@ posterior's deviation.
 Two stages. First all users err alike, and counts of symbols by object (and by users' rate) say all. Then
 users form classes, from careful to careless, as far as reports can tell. Where objects do not differ more
 than chance makes them differ, every object gets one common belief: with little information an estimate is a
-constant.
+constant. Where not even the mean of all answers is known, that constant is near the middle of the domain.
 
 Whatever it computes, it computes from reports alone: it costs nothing.
 
@@ -30,6 +30,7 @@ from crowdveil.arrays import Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels import symbol_counts
 from crowdveil.kernels.products import fill_product, fill_product_across
+from crowdveil.truth.common_answer import CommonAnswer, common_answer
 from crowdveil.truth.leaps import Leaps
 from crowdveil.truth.smooth_prior import SmoothPrior
 from crowdveil.truth.user_classes import Classes, Parts, normed
@@ -44,7 +45,9 @@ STEPS = 40  # at most, over the domain's length
 BEYOND = 0.25  # of the domain's length: a truth beyond an end is one that nearly all answer with that end
 CAUTION = 0.5  # standard errors of what chance makes of objects
 SURELY = 5.0  # of the same
+VISIBLE = 1.0  # of the same: if less is foreseen of truths, nothing of them could show
 ENOUGH_TRUST = 0.5  # with less, beliefs are tempered and users not told apart
+WELL_KNOWN = 0.95  # of the mean answer that is kept: with less, estimates lie around it
 START_STEPS = 10
 CLASSES = 6  # of users
 MOST_GROUPS = 24  # classes times groups by rates
@@ -107,6 +110,10 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
     elif not reports.users_alike:
         shares = _classed(reports, rates, grid, smooth, fit, engine)
     medians, errors = _summary(fit.beliefs, grid)
+    if trust < ENOUGH_TRUST and reports.answered is None:
+        medians, errors = _around_the_common(
+            medians, errors, common_answer(reports, counts.sum(axis=(0, 1))), grid
+        )
     weights = rates.of_users / (shares @ np.square(grid.spreads))
     freedom = np.full(medians.size, MANY)
     return Truths(
@@ -245,9 +252,9 @@ def _trust(counts: Floats, grid: _Grid, fit: _Fit, told: int) -> float:
     by_truth = np.einsum("g,gk,gtk->t", per_object, scores, chances)
     foreseen = float(law @ np.square(by_truth - law @ by_truth))
     found = np.einsum("gnk,gk->n", counts, scores)
-    if found.size < 2 or foreseen <= 0.0:
+    error = by_chance * math.sqrt(2.0 / max(1, found.size - 1))
+    if found.size < 2 or foreseen <= VISIBLE * error:
         return 0.0
-    error = by_chance * math.sqrt(2.0 / (found.size - 1))
     excess = float(np.square(found - found.mean()).sum()) / (found.size - 1) - by_chance
     # Where objects differ for sure, it is some users of whom too much is foreseen: those show as such later.
     share = 1.0 if excess > SURELY * error else (excess - CAUTION * error) / foreseen
@@ -259,6 +266,17 @@ def _tempered(fit: _Fit, trust: float) -> Floats:
     common = np.log(np.maximum(fit.beliefs.mean(axis=0), _TINY))
     own = np.log(np.maximum(fit.beliefs, _TINY)) - fit.prior
     return normed(common + trust * (own - own.max(axis=1, keepdims=True)))
+
+
+def _around_the_common(
+    medians: Floats, errors: Floats, common: CommonAnswer, grid: _Grid
+) -> tuple[Floats, Floats]:
+    """Estimates around the mean answer, pulled to the middle, where not even that mean is known well."""
+    if common.kept > WELL_KNOWN:
+        return medians, errors
+    low, high = float(grid.inside[0]), float(grid.inside[-1])
+    moved = np.clip(medians - medians.mean() + common.mean, low, high)
+    return moved, np.sqrt(np.square(errors) + (1.0 - common.kept) * (high - low) ** 2 / 12.0)
 
 
 def _classed(
