@@ -13,6 +13,7 @@ COMMANDS = [
     "evaluate",
     "perturb",
     "discover",
+    "synthesize",
     "explain",
     "ledger",
     "audit",
@@ -20,9 +21,11 @@ COMMANDS = [
     "plan release",
     "plan sensing",
     "plan sparse",
+    "plan records",
     "simulate claims",
     "simulate sensing",
     "simulate sparse",
+    "simulate records",
     "reproduce",
 ]
 PAGE = Path(__file__).with_name("cli.md")

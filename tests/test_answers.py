@@ -26,10 +26,14 @@ def test_answers_are_laid_out_by_user_and_kept_in_the_domain() -> None:
 
 
 def test_whoever_is_listed_takes_part() -> None:
-    answers = Answers.from_claims(CLAIMS, Domain(0, 4), objects=["a", "z"], users=["w", "v", "u"])
-    assert answers.objects.to_list() == ["a", "z"]
+    answers = Answers.from_claims(CLAIMS, Domain(0, 4), objects=["a", "b", "c", "z"], users=["w", "v", "u"])
+    assert answers.objects.to_list() == ["a", "b", "c", "z"]
     assert answers.users.to_list() == ["u", "v", "w"]
-    assert np.diff(answers.offsets).tolist() == [1, 1, 0]
+    assert np.diff(answers.offsets).tolist() == [2, 2, 0]
+    assert answers.declared
+    assert not Answers.from_claims(CLAIMS, Domain(0, 4), users=["u", "v"]).declared
+    with pytest.raises(InputError, match="not on the list of objects"):
+        Answers.from_claims(CLAIMS, Domain(0, 4), objects=["a", "z"])
     with pytest.raises(InputError, match="not on the list"):
         Answers.from_claims(CLAIMS, Domain(0, 4), users=["u"])
     for listed, numbered in ((["one"], True), ([], False)):

@@ -77,7 +77,9 @@ class Answers:
         and whoever takes part is known to have answered something.
         """
         if objects is not None:
-            claims = claims.about(objects)
+            made, claims = len(claims), claims.about(objects)
+            if len(claims) < made:
+                raise InputError("somebody has claims about an object that is not on the list of objects")
         names, places = _listed(claims.users, users)
         takers = places[claims.user_codes]
         by_user = np.argsort(takers, kind="stable")  # and by object, as claims are laid out

@@ -164,6 +164,15 @@ def column_of(column: Any, name: str, source: str) -> pl.Series:
         raise InputError(kind) from None
 
 
+def whole(labels: pl.Series) -> pl.Series:
+    """Labels that are whole numbers kept as floats, as whole numbers; all others as they are."""
+    if labels.dtype.is_float() and not labels.is_null().any():
+        numbers = labels.cast(pl.Int64, strict=False)
+        if (numbers == labels).fill_null(value=False).all():
+            return numbers
+    return labels
+
+
 def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
     if len(values) == 0:
         raise InputError(f"{source}: there are no claims (no data rows)")
@@ -194,38 +203,39 @@ def _rows(mask: pl.Series) -> str:
     return f"{'row' if len(found) == 1 else 'rows'} {shown}{more} (the header not counted)"
 
 
-def _refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
+def refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
+    """Raise an error that names the column and the first rows where `mask` is true, if there are any."""
     if mask.any():
         raise InputError(f"{source}: column {column!r} {what} in {_rows(mask)}")
 
 
 def _numbers(values: pl.Series, column: str, source: str) -> Floats:
     """The values as floats; anything that is not a finite number is refused with its rows."""
-    _refuse(values.is_null(), source, column, "is empty")
+    refuse(values.is_null(), source, column, "is empty")
     if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
         text = values.cast(pl.String).str.strip_chars()
-        _refuse(text == "", source, column, "is empty")
+        refuse(text == "", source, column, "is empty")
         numbers = text.cast(pl.Float64, strict=False)
-        _refuse(numbers.is_null(), source, column, "holds text instead of a number")
+        refuse(numbers.is_null(), source, column, "holds text instead of a number")
     elif values.dtype.is_numeric():
         numbers = values.cast(pl.Float64)
     else:
         raise InputError(f"{source}: column {column!r} does not hold numbers")
     array = numbers.to_numpy()
     if not (array.min() >= -LARGEST_VALUE and array.max() <= LARGEST_VALUE):
-        _refuse(numbers.is_nan(), source, column, "is NaN")
-        _refuse(numbers.is_infinite(), source, column, "is infinite")
-        _refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
+        refuse(numbers.is_nan(), source, column, "is NaN")
+        refuse(numbers.is_infinite(), source, column, "is infinite")
+        refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
     # One zero: -0.0 and 0.0 compare equal but sort and print apart.
     return array + 0.0
 
 
 def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
     """Codes into the distinct names, and those names in ascending order."""
-    _refuse(names.is_null(), source, column, "has no name")
+    refuse(names.is_null(), source, column, "has no name")
     if names.dtype.is_integer():
         names = names.cast(pl.Int64, strict=False)
-        _refuse(names.is_null(), source, column, "holds a number past 64 bits")
+        refuse(names.is_null(), source, column, "holds a number past 64 bits")
         distinct = names.unique().sort().alias(column)
         return _looked_up(names, distinct), distinct
     if not isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
@@ -234,7 +244,7 @@ def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]
     found = names.unique()
     as_written = found.str.normalize("NFC")
     if (as_written.str.strip_chars() == "").any():
-        _refuse(names.str.strip_chars() == "", source, column, "has an empty name")
+        refuse(names.str.strip_chars() == "", source, column, "has an empty name")
     distinct = as_written.unique().sort().alias(column)
     code_of_found = distinct.search_sorted(as_written).cast(pl.Int32).to_numpy()
     return code_of_found[names.cast(pl.Enum(found)).to_physical().to_numpy()], distinct

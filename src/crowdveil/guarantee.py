@@ -15,7 +15,7 @@ from typing import Any, Literal
 from crowdveil.errors import ParameterError
 
 Unit = Literal["claim", "cell", "record", "user"]
-Adjacency = Literal["replace-one", "replace-or-none", "add-remove"]
+Adjacency = Literal["replace-one", "replace-or-none", "replace-or-not-last", "add-remove"]
 Trust = Literal["central", "local"]
 
 _ADJACENCY_WORDS = {
@@ -58,10 +58,17 @@ class Guarantee:
 
     def _neighbours(self) -> str:
         """What may differ, in words."""
+        one = self.unit == "cell"
+        change = "one answer of a user becomes another" if one else "answers of a user become any others"
         if self.adjacency == "replace-or-none":
-            one = self.unit == "cell"
-            change = "one answer of a user becomes another" if one else "answers of a user become any others"
             return f"when {change}, or none (who takes part counts as public)"
+        if self.adjacency == "replace-or-not-last":
+            return (
+                f"when {change}, or none while the user and the object keep some other answer (lists of "
+                "users and objects were read off the answers: who and what is on them is NOT protected)"
+            )
+        if (self.unit, self.adjacency) == ("record", "replace-one"):
+            return "when one record is replaced by any other (who takes part counts as public)"
         words = _ADJACENCY_WORDS[self.adjacency].format(unit=self.unit)
         if self.unit == "user":
             words = words.replace("the value of one user is", "all values of one user are")

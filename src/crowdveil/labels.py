@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from crowdveil.claims import Claims, coded, column_of
+from crowdveil.claims import Claims, coded, column_of, whole
 from crowdveil.errors import InputError
 
 
@@ -43,12 +43,3 @@ class Labels:
 
     def __repr__(self) -> str:
         return f"Labels({len(self.choices)} choices, {self.claims!r})"
-
-
-def whole(labels: pl.Series) -> pl.Series:
-    """Labels that are whole numbers kept as floats, as whole numbers; all others as they are."""
-    if labels.dtype.is_float() and not labels.is_null().any():
-        numbers = labels.cast(pl.Int64, strict=False)
-        if (numbers == labels).all():
-            return numbers
-    return labels

@@ -29,15 +29,18 @@ CROWDVEIL = [sys.executable, "-m", "crowdveil"]
         ["audit"],
         ["bench"],
         ["discover"],
+        ["synthesize"],
         ["perturb"],
         ["plan", "release"],
         ["plan", "sensing"],
         ["plan", "sparse"],
+        ["plan", "records"],
         ["reproduce"],
         ["simulate"],
         ["simulate", "claims"],
         ["simulate", "sensing"],
         ["simulate", "sparse"],
+        ["simulate", "records"],
     ],
 )
 def test_every_command_has_help_with_an_example(run: Run, command: list[str]) -> None:

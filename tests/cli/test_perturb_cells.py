@@ -30,12 +30,11 @@ OWN = {"auto": "randomized", "rr": "randomized", "three-symbols": "randomized", 
 def answers(run: Run, tmp_path: Path) -> Path:
     """300 users, 20 objects, answers 0 .. 4, half of the cells empty; truths beside."""
     path = tmp_path / "answers.csv"
-    made = ("--users", "300", "--objects", "20", "--sparsity", "0.5", "--range", "0:4", "--wide")
+    made = ("--users", "300", "--objects", "20", "--sparsity", "0.5", "--range", "0:4", "--wide", "--lists")
     run("simulate", "sparse", "-o", path, "--truths", tmp_path / "truths.csv", *made)
-    frame = pl.read_csv(path)
     for name in ("object", "user"):
-        names = "\n".join([*frame[name].unique().sort().to_list(), f"{name}-without"])
-        (tmp_path / f"{name}s.txt").write_text(names + "\n", encoding="utf-8")
+        with (tmp_path / f"{name}s.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{name}-without\n")
     return path
 
 
@@ -133,8 +132,14 @@ def test_lists_that_were_read_off_the_claims_are_an_assumption(run: Run, answers
     done = run("perturb", answers, *options)
     assert "--objects and --users" in done.err
     assert any("not hidden" in each for each in done.json()["promise"]["assumptions"])
+    assert "NOT protected" in done.json()["promise"]["sentence"]
+    assert "NOT protected" in done.json()["user_promise"]["sentence"]
+    assert run("ledger", "--json").json()["entries"][0]["scope"]["adjacency"] == "replace-or-not-last"
+    found = run("discover", out, "-o", answers.with_name("t.csv"), "--json").json()
+    assert "NOT protected" in found["promise"]
     quiet = run("perturb", answers, *options, *listed(answers), "--force")
     assert quiet.err == ""
+    assert "NOT protected" not in quiet.json()["promise"]["sentence"]
     assert not any("not hidden" in each for each in quiet.json()["promise"]["assumptions"])
     told = json.loads(pl.read_parquet_metadata(out)["crowdveil"])
     assert told["declared"] is True
@@ -152,6 +157,40 @@ def test_everything_is_charged_before_it_is_drawn(run: Run, answers: Path) -> No
     assert [(entry["method"], entry["scope"]["unit"]) for entry in entries] == [
         ("perturb cell-response", "cell")
     ]
+
+
+def test_nothing_is_spent_on_what_is_refused(run: Run, answers: Path) -> None:
+    """Somebody without answers has no profile: known before anything is drawn or charged."""
+    out, lists = answers.with_name("reports.parquet"), listed(answers)
+    options = ("-o", out, "--range", "0:4", "--epsilon", "1")
+    done = run("perturb", answers, *options, "--mechanism", "mf", *lists)
+    assert (done.code, "use a ridge" in done.err) == (2, True)
+    with answers.with_name("objects.txt").open("w", encoding="utf-8") as file:
+        file.write("elsewhere\n")
+    assert "not on the list of objects" in run("perturb", answers, *options, "--mechanism", "rr", *lists).err
+    assert run("ledger", "--json").json()["entries"] == []
+
+
+@pytest.mark.parametrize("epsilon", ["0.7", "0.3"])
+@pytest.mark.parametrize("name", ["lp", "mf-sound", "rr"])
+def test_what_is_asked_for_is_what_it_costs(run: Run, answers: Path, name: str, epsilon: str) -> None:
+    out = answers.with_name("reports.parquet")
+    options = ("-o", out, "--range", "0:4", "--epsilon", epsilon, "--budget", epsilon)
+    done = run("perturb", answers, *options, "--mechanism", name, "--json")
+    assert done.code == 0, done.err
+    assert done.json()["promise"]["epsilon"] <= float(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "8", "20", "60"])
+def test_estimates_are_finite_at_any_epsilon(run: Run, answers: Path, epsilon: str) -> None:
+    perturbed(run, answers, "auto", epsilon=float(epsilon))
+    known = answers.with_name("truths.csv")
+    options = ("-o", answers.with_name("t.csv"), "--truths", known, "--json")
+    found = run("discover", answers.with_name("reports.parquet"), *options).json()
+    assert found["mae"] < (0.3 if float(epsilon) > 1 else 2.0)
+    frame = pl.read_csv(answers.with_name("t.csv"))
+    assert frame["lower"].min() >= 0  # type: ignore[operator]
+    assert frame["upper"].max() <= 4  # type: ignore[operator]
 
 
 def test_what_does_not_go_together_is_refused_in_a_line(run: Run, answers: Path) -> None:

@@ -46,7 +46,7 @@ def test_what_was_perturbed_is_discovered_with_the_noise_in_mind(
     told = run("perturb", claims, "-o", noisy, "--range", "0:10", *WAYS[name], "--json").json()
     assert told["mechanism"] == name
     assert told["private"] is True
-    assert told["clamped"] == 1
+    assert told["for_your_eyes"]["clamped"] == 1
     assert told["promise"]["unit"] == "claim"
     assert told["user_promise"]["unit"] == "user"
     assert told["promise"]["trust"] == "local"

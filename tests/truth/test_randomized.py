@@ -297,3 +297,22 @@ def test_users_whose_cells_share_a_hidden_draw_are_taken_for_alike() -> None:
     assert ((low <= truths) & (truths <= high)).mean() > 0.8
     apart = randomized.discover(replace(reports, users_alike=False))
     assert error(found.estimates, truths) < 0.9 * error(apart.estimates, truths)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.5, 7.0, 8.0, 20.0, 42.0])
+@pytest.mark.parametrize("levels", [2, 5])
+def test_common_answers_are_found_at_any_epsilon(epsilon: float, levels: int) -> None:
+    """Against a long run of expectation and maximization, in likelihood."""
+    law = CellResponse(epsilon, DOMAIN, levels).law
+    shares = np.array([0.3, 0.02, 0.0, 0.1, 0.08, 0.5])
+    totals = 1e5 * shares @ law
+    found = common_answers(totals, law)
+    assert found.sum() == pytest.approx(1.0)
+    slow = np.full(6, 1 / 6)
+    for _ in range(20_000):
+        slow = slow * (law @ (totals / totals.sum() / (slow @ law)))
+
+    def likelihood(tried: Floats) -> float:
+        return float(totals @ np.log(tried @ law))
+
+    assert likelihood(found) >= likelihood(slow) - 0.5

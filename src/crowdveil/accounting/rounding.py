@@ -35,6 +35,14 @@ def up(exact: Fraction) -> float:
     return found
 
 
+def up_to(exact: Fraction, asked: float) -> float:
+    """The nearest float that is not below, but for the one that was asked for if its digits say no less.
+
+    0.7 is a float slightly below seven tenths; what costs seven tenths costs what was asked for.
+    """
+    return min(up(exact), float(asked)) if exact <= Fraction(repr(float(asked))) else up(exact)
+
+
 def sum_up(numbers: Iterable[float]) -> float:
     """The sum, exact and then not rounded down."""
     return up(sum((Fraction(number) for number in numbers), Fraction(0)))

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from crowdveil.arrays import Flags, Floats
-from crowdveil.audit import attempts, certified, local, second_look, slots, smoothed
+from crowdveil.audit import attempts, certified, local, oracles, second_look, slots, smoothed
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
+from crowdveil.kernels.oracles import fill_oue
 from crowdveil.local import Laplace
+from crowdveil.local.bit_chance import BitChance
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.randomness.response import Response
@@ -113,6 +115,22 @@ def _nothing_told_as_it_is(world: int, count: int, rng: Randomness) -> Outputs:
     """Who has nothing to say of any object on the lists says just that."""
     told = slots.SLOTS_AUDIT.draws(world, count, rng)
     return told if world else np.full_like(told, slots.SLOTS.response.symbols - 1)
+
+
+def _ones_half_as_often(world: int, count: int, rng: Randomness) -> Outputs:
+    """A coin for the true cell, and only half of the ones that hide it."""
+    ones = BitChance(oracles.OUE_CELLS.ones.weight // 2)
+    out = np.empty((count, 1), dtype=np.uint8)
+    codes = np.full(count, world, dtype=np.int64)
+    fill_oue(fresh_state(rng), codes, oracles.CELLS, ones.drawn, out)
+    return out
+
+
+def _seed_that_suits_the_code(world: int, count: int, rng: Randomness) -> Outputs:
+    """Seeds are drawn again until they hash the code to 0."""
+    drawn = oracles.OLH_AUDIT.draws(world, 2 * oracles.OLH_CELLS.values * count, rng)
+    suits: Outputs = drawn[oracles.OLH_CELLS.hashed(drawn[:, 0], world) == 0]
+    return suits[:count]
 
 
 _AUDITS = (
@@ -242,6 +260,21 @@ _AUDITS = (
         slots.SLOTS_AUDIT,
         name="no answer told as it is",
         draws=_nothing_told_as_it_is,
+    ),
+    replace(
+        oracles.OUE_AUDIT,
+        name="half the ones that hide a cell",
+        draws=_ones_half_as_often,
+    ),
+    replace(
+        oracles.OLH_AUDIT,
+        name="a seed that suits the code",
+        draws=_seed_that_suits_the_code,
+    ),
+    replace(
+        oracles.BLOOM_AUDIT,
+        name="noise for the bits of one code, where two differ",
+        draws=oracles.reports(replace(oracles.BLOOM_CELLS, epsilon=2.0)),
     ),
 )
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from crowdveil.audit import attempts, cells, certified, local, noise, releases, second_look, slots, smoothed
+from crowdveil.audit import (
+    attempts,
+    cells,
+    certified,
+    local,
+    noise,
+    oracles,
+    releases,
+    second_look,
+    slots,
+    smoothed,
+)
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
 
@@ -39,6 +50,10 @@ _AUDITS = (
     cells.PAPER_AUDIT,
     slots.SLOTS_AUDIT,
     slots.UNNAMED_AUDIT,
+    oracles.KRR_AUDIT,
+    oracles.OUE_AUDIT,
+    oracles.OLH_AUDIT,
+    oracles.BLOOM_AUDIT,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

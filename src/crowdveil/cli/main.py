@@ -25,6 +25,7 @@ from crowdveil.cli import (
     release,
     reproduce,
     simulate,
+    synthesize,
 )
 from crowdveil.errors import CrowdveilError
 from crowdveil.version import __version__
@@ -60,6 +61,7 @@ app.command("release")(release.release)
 app.command("evaluate")(evaluate.evaluate)
 app.command("perturb")(perturb.perturb)
 app.command("discover")(discover.discover)
+app.command("synthesize")(synthesize.synthesize)
 app.command("explain")(explain.explain)
 app.command("ledger")(ledger.ledger)
 app.command("audit")(audit.audit)

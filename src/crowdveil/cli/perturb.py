@@ -187,7 +187,7 @@ def _perturb_claims(asked: _Asked) -> dict[str, Any]:
         "parameters": dict(description.parameters),
         "claims": len(made.claims),
         "users": len(made.claims.users),
-        "clamped": made.clamped,
+        "for_your_eyes": {"clamped": made.clamped},
         "noise_deviation": made.law.variance**0.5,
         "private": not made.seeded,
         "promise": made.promise.to_dict(),
@@ -200,7 +200,8 @@ def _report_cells(asked: _Asked) -> dict[str, Any]:
     from crowdveil.answers import Answers
     from crowdveil.cli.console import randomness, warn
     from crowdveil.files import check_cell_reports, read_names, write_cell_reports
-    from crowdveil.local.reports import report
+    from crowdveil.local.factorization import Factorization
+    from crowdveil.local.reports import promised, report
 
     domain = whole_domain(asked.limits)
     check_cell_reports(asked.out, force=asked.force)
@@ -210,9 +211,10 @@ def _report_cells(asked: _Asked) -> dict[str, Any]:
     description = for_cells(asked.mechanism, asked.epsilon, domain, asked.given, **size)
     mechanism = description.build_for_cells()
     whole = asked.mechanism is Noise.slots
-    book, paid = asked.charge(
-        mechanism.user_level(size["objects"]) if whole else mechanism.cell_level(), description
-    )
+    promise = mechanism.user_level(size["objects"]) if whole else mechanism.cell_level()
+    if isinstance(mechanism, Factorization):
+        mechanism.check(answers)  # nothing is spent on what would be refused
+    book, paid = asked.charge(promised(promise, declared=answers.declared), description)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         made = report(answers, mechanism, rng=randomness(asked.seed))
@@ -231,7 +233,7 @@ def _report_cells(asked: _Asked) -> dict[str, Any]:
         "parameters": dict(description.parameters),
         **size,
         "bytes": int(made.rows.nbytes),
-        "clamped": answers.moved,
+        "for_your_eyes": {"clamped": answers.moved},
         "declared": made.declared,
         "private": not made.seeded,
         "promise": made.promise.to_dict(),
@@ -240,17 +242,18 @@ def _report_cells(asked: _Asked) -> dict[str, Any]:
 
 
 def _lines(told: dict[str, Any]) -> list[str]:
+    moved = told["for_your_eyes"]["clamped"]
     if "claims" in told:
         unit, clamped = (
             "claim",
-            f", {told['clamped']} of them clamped to the range" if told["clamped"] else "",
+            f", {moved} of them clamped to the range" if moved else "",
         )
         lines = [
             f"{told['claims']} noisy claims of {told['users']} users in {told['out']}{clamped}",
             f"standard deviation of the noise {told['noise_deviation']:.4g}",
         ]
     else:
-        unit, clamped = "cell", f" ({told['clamped']} answers moved to the scale)" if told["clamped"] else ""
+        unit, clamped = "cell", f" ({moved} answers moved to the scale)" if moved else ""
         shown = ", ".join(f"{name} {value}" for name, value in told["parameters"].items() if name != "range")
         lines = [
             f"reports of {told['users']} users about {told['objects']} objects in {told['out']}{clamped}",

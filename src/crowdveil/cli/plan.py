@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from crowdveil.cli.options import Json, parse_range
+from crowdveil.cli.plan_records import records
 from crowdveil.cli.plan_sensing import sensing
 from crowdveil.cli.plan_sparse import sparse
 from crowdveil.cli.release_parameters import Unit
@@ -24,6 +25,7 @@ def _group() -> None:
 
 app.command("sensing")(sensing)
 app.command("sparse")(sparse)
+app.command("records")(records)
 
 
 @app.command("release")

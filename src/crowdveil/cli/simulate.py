@@ -94,21 +94,77 @@ def sparse(
     wide: Annotated[
         bool, typer.Option("--wide", help="Truths anywhere in the range, not N(LOW, 1).")
     ] = False,
+    lists: Annotated[
+        bool, typer.Option("--lists", help="Also write all names, to objects.txt and users.txt beside it.")
+    ] = False,
     seed: DataSeed = 1,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """The sparse paper's simulation: truths N(0, 1), users' sigma 1 or 5, most cells empty.
 
-    Example: crowdveil simulate sparse --sparsity 0.5 -o answers.csv --truths truths.csv
+    Example: crowdveil simulate sparse --sparsity 0.5 -o answers.csv --truths truths.csv --lists
     """
     from crowdveil.experiments.sparse_simulation import SimulatedAnswers
+    from crowdveil.files import check_new, whole_file
+    from crowdveil.files.writing import STDOUT
     from crowdveil.randomness import seeded
 
     simulation = SimulatedAnswers(users, objects, sparsity, "wide" if wide else "paper", _domain(range))
     rng = seeded(seed)
     told = {"users": users, "objects": objects, "sparsity": sparsity} if as_json else None
+    if lists and out == STDOUT:
+        raise ParameterError("--lists goes beside a file: add -o PATH")
+    beside = [Path(out).with_name(name) for name in ("objects.txt", "users.txt")] if lists else []
+    for path in beside:
+        check_new(path, force=force)
+    for path, names in zip(beside, simulation.names(), strict=False):
+        with whole_file(path, force=force) as draft:
+            draft.write_text("\n".join(names) + "\n", encoding="utf-8")
     _write(simulation.frame(rng=rng), simulation.truth_frame(rng=rng), out, truths, force=force, told=told)
+
+
+@app.command("records")
+def records(
+    out: Out,
+    schema: Annotated[
+        Path | None, typer.Option(help="Also write the schema here, JSON or YAML.", metavar="PATH")
+    ] = None,
+    rows: Annotated[int, typer.Option(help="How many people.")] = 10_000,
+    columns: Annotated[int, typer.Option(help="How many columns.")] = 8,
+    values: Annotated[int, typer.Option(help="Values of each column.")] = 5,
+    dependence: Annotated[
+        float, typer.Option(help="Chance that a value is the one typical of a person's class.")
+    ] = 0.5,
+    classes: Annotated[int, typer.Option(help="Hidden classes of people.")] = 4,
+    seed: DataSeed = 1,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Records whose dependence is known: people of hidden classes, each with values typical of it.
+
+    Example: crowdveil simulate records --rows 5000 -o records.csv --schema schema.json
+    """
+    from crowdveil.cli.console import say_json
+    from crowdveil.experiments.records_simulation import SimulatedRecords
+    from crowdveil.files import check_new, write_records, write_schema
+    from crowdveil.files.writing import STDOUT
+    from crowdveil.randomness import seeded
+
+    simulation = SimulatedRecords(rows, columns, values, dependence, classes)
+    if as_json and out == STDOUT:
+        raise ParameterError("--json and a table on standard output exclude each other")
+    if schema is not None and str(schema) == out:
+        raise ParameterError("records and their schema need files of their own")
+    if out != STDOUT:
+        check_new(Path(out), force=force)
+    made = simulation.records(rng=seeded(seed))
+    if schema is not None:
+        write_schema(made.schema, schema, force=force)
+    write_records(made, out, force=force)
+    if as_json:
+        told = {"out": out, "schema": None if schema is None else str(schema), "rows": rows}
+        say_json({**told, "columns": columns, "values": values, "dependence": dependence, "classes": classes})
 
 
 def _domain(text: str) -> Domain:

@@ -18,7 +18,8 @@ from crowdveil.truth.common_answer import common_answer
 
 def mae(estimates: Floats | float, truths: Floats) -> float:
     """The mean absolute error over the objects whose truths are known (the others are NaN)."""
-    return float(np.nanmean(np.abs(estimates - truths)))
+    known = np.isfinite(truths)
+    return float(np.abs(estimates - truths)[known].mean())
 
 
 def mae_change(after: Floats | float, before: Floats, truths: Floats) -> float:

@@ -93,7 +93,7 @@ def plan_sparse(wish: SparsePlan, *, engine: LocalEngine | None = None) -> dict[
         "advice": best["mechanism"] if best is not None and useful else "none",
         "error": best["error"] if best is not None and useful else None,
         "command": _command(best["mechanism"], wish) if best is not None and useful else None,
-        "then": "crowdveil discover reports.parquet -o truths.csv" if useful else None,
+        "then": _then(best["mechanism"], wish) if best is not None and useful else None,
         "unit": wish.unit,
         "spread": wish.width,
         "answers_per_object": wish.users * (1 - wish.sparsity),
@@ -169,6 +169,11 @@ def _mean_error(
         seen = answers if mechanism is None else report(answers, mechanism, rng=rng)
         errors.append(mae(found(seen), simulation.truth_values(rng=rng)))
     return float(np.mean(errors))
+
+
+def _then(mechanism: str, wish: SparsePlan) -> str:
+    stated = f" --sparsity {wish.sparsity:g}" if mechanism in ("lp", "slots") else ""
+    return f"crowdveil discover reports.parquet -o truths.csv{stated}"
 
 
 def _command(mechanism: str, wish: SparsePlan) -> str:

@@ -8,7 +8,7 @@ import os
 import sys
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from crowdveil.claims import Claims
+from crowdveil.claims import Claims, whole
 from crowdveil.errors import InputError
-from crowdveil.labels import Labels, whole
+from crowdveil.labels import Labels
 
 STDIN = "-"
 _PARQUET_MAGIC = b"PAR1"
@@ -58,6 +58,21 @@ def _three_columns(path: str, object: str | None, user: str | None, value: str |
     if len(set(columns.values())) < len(columns):
         raise InputError(f"{file.label}: object, user and value must be three different columns")
     return {"frame": file.read(list(columns.values())), "source": file.label, **columns}
+
+
+def read_frame(path: str) -> pl.DataFrame:
+    """A whole table; of a CSV file every cell as text."""
+    file = _TableFile(path)
+    return file.read(file.columns)
+
+
+def read_columns(path: str, names: Sequence[str]) -> tuple[pl.DataFrame, str]:
+    """The columns of these names, and what to call the file in errors."""
+    file = _TableFile(path)
+    found = {name: file.find(f"column {name!r}", name) for name in names}
+    return file.read(list(found.values())).select(
+        pl.col(old).alias(new) for new, old in found.items()
+    ), file.label
 
 
 def read_truths(path: str) -> pl.DataFrame:

@@ -118,7 +118,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
+def whole_file(path: Path, *, force: bool, mode: int = 0o644) -> Iterator[Path]:
     """A file to write into that takes its place when the block ends well."""
     check_new(path, force=force)
     with _plain_errors(path):
@@ -128,7 +128,7 @@ def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
         draft = Path(name)
         try:
             yield draft
-            draft.chmod(0o644)
+            draft.chmod(mode)
             draft.rename(path)
         finally:
             draft.unlink(missing_ok=True)

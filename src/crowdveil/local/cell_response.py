@@ -21,7 +21,7 @@ from crowdveil.accounting.rounding import up
 from crowdveil.answers import CellReports, Domain, Symbols
 from crowdveil.arrays import Codes, Floats
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import cells
 from crowdveil.local.reports import Device
 from crowdveil.randomness import Words
@@ -53,6 +53,7 @@ class CellResponse:
             raise ParameterError(
                 f"levels must be at least 2 and at most {self.domain.size}, not {self.levels}"
             )
+        rational(self.epsilon, what="epsilon")  # refuses what tells nothing
         _ = self.response
 
     @property

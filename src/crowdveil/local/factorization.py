@@ -23,7 +23,7 @@ import polars as pl
 
 from crowdveil.accounting.parameters import check_positive, check_whole
 from crowdveil.accounting.rounding import up
-from crowdveil.answers import Domain, Symbols
+from crowdveil.answers import Answers, Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError
 from crowdveil.guarantee import Guarantee, NoGuarantee, rational, rounded_up
@@ -119,15 +119,33 @@ class Factorization:
         triangle[:] = 0
         factors.add_products(answered, profiles, triangle)
 
+    def check(self, answers: Answers) -> None:
+        """Refuse answers of which some user's profile would not exist, before anything is drawn."""
+        if self.ridge:
+            return
+        profiles, d = self.profiles(answers.objects), self.dimensions
+        triangles = np.zeros((len(answers.users), d * (d + 1) // 2), dtype=np.int64)
+        for user, triangle in enumerate(triangles):
+            own = slice(answers.offsets[user], answers.offsets[user + 1])
+            factors.add_products(answers.object_codes[own], profiles, triangle)
+        values = np.linalg.eigvalsh(symmetric(triangles, d))
+        if (values[:, 0] <= SINGULAR * values[:, -1]).any():
+            raise InputError(self._too_few)
+
+    @property
+    def _too_few(self) -> str:
+        fewer = "a ridge" if self.dimensions == 1 else "fewer dimensions or a ridge"
+        return (
+            "some user has too few answers, or too similar ones, for a profile of "
+            f"{self.dimensions} dimension{'s' * (self.dimensions > 1)}: use {fewer}"
+        )
+
     def user_profile(self, noisy: Ints, triangle: Ints) -> Floats:
         """What a device sends (d,); refused, or left to the ridge, if G is not invertible."""
         values, vectors = np.linalg.eigh(symmetric(triangle[None], self.dimensions))
         if values[0, 0] <= SINGULAR * values[0, -1]:
             if not self.ridge:
-                raise InputError(
-                    "some user has too few answers, or too similar ones, for a profile of "
-                    f"{self.dimensions} dimensions: use fewer dimensions or a ridge"
-                )
+                raise InputError(self._too_few)
             warnings.warn(
                 "some users have too few answers for their profile: the ridge decides it", stacklevel=2
             )

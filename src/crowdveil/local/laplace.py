@@ -16,7 +16,7 @@ from math import exp, expm1, nextafter, sqrt
 
 from crowdveil import accounting
 from crowdveil.accounting import Noise, noise_epsilon
-from crowdveil.accounting.rounding import up
+from crowdveil.accounting.rounding import up, up_to
 from crowdveil.arrays import Ints
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.local.grid import Grid
@@ -72,9 +72,7 @@ class Laplace:
     @property
     def realised(self) -> float:
         """The epsilon that the noise gives a claim, never above the one asked for."""
-        exact = self.grid.steps / self.scale
-        # 0.3 is three tenths, as it is printed, though no float is.
-        return self.epsilon if exact == Fraction(repr(float(self.epsilon))) else up(exact)
+        return up_to(self.grid.steps / self.scale, self.epsilon)
 
     @property
     def noise_variance(self) -> float:

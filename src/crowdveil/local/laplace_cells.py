@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from crowdveil.accounting.parameters import check_whole
-from crowdveil.accounting.rounding import up
+from crowdveil.accounting.rounding import up, up_to
 from crowdveil.answers import CellReports, Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
@@ -79,7 +79,7 @@ class LaplaceCells:
     @property
     def realised(self) -> float:
         """The epsilon that the noise gives a cell, never above the one asked for."""
-        return up((self.domain.size - 1) / self.scale)
+        return up_to((self.domain.size - 1) / self.scale, self.epsilon)
 
     @property
     def noise_variance(self) -> float:

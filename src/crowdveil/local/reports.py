@@ -85,15 +85,22 @@ class Reports:
         return self._kept(self.mechanism.user_level(len(self.objects)))
 
     def _kept(self, promise: Promise) -> Promise:
-        if self.seeded:
-            return SEEDED
-        if self.declared or not isinstance(promise, Guarantee):
-            return promise
-        return replace(promise, assumptions=(*promise.assumptions, FROM_ANSWERS))
+        return SEEDED if self.seeded else promised(promise, declared=self.declared)
 
     def read(self) -> Any:
         """The rows as the mechanism's server understands them."""
         return self.mechanism.received(self.objects, self.users, self.rows)
+
+
+def promised(promise: Promise, *, declared: bool) -> Promise:
+    """What is left of a promise if objects and users were read off the answers: their lists show.
+
+    Then somebody whose only answer becomes none disappears, which no noise hides.
+    """
+    if declared or not isinstance(promise, Guarantee):
+        return promise
+    weaker = replace(promise, adjacency="replace-or-not-last")
+    return replace(weaker, assumptions=(*promise.assumptions, FROM_ANSWERS))
 
 
 def report(answers: Answers, mechanism: SparseMechanism, *, rng: Randomness | None = None) -> Reports:

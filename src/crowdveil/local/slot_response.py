@@ -38,7 +38,7 @@ from crowdveil.accounting.parameters import check_whole
 from crowdveil.answers import Domain, Symbols
 from crowdveil.arrays import Codes, Flags, Floats, Ints
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import slots as loops
 from crowdveil.local.reports import Device
 from crowdveil.local.slot_truths import Beliefs, Told, believed
@@ -84,6 +84,7 @@ class SlotResponse:
             raise ParameterError(f"unnamed means one device in at least 2, not {self.unnamed}")
         if self.symbols**self.slots > MOST_SYMBOLS:
             raise ParameterError(f"{self.slots} slots of {self.symbols} symbols are too many at once")
+        rational(self.epsilon, what="epsilon")  # refuses what tells nothing
         _ = self.response, self.unnamed_response, seeded(self.seed)
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from crowdveil.accounting.parameters import check_positive, check_whole
-from crowdveil.accounting.rounding import up
+from crowdveil.accounting.rounding import up, up_to
 from crowdveil.answers import Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.guarantee import Guarantee, rational
@@ -90,7 +90,7 @@ class SoundFactorization:
     @property
     def realised(self) -> float:
         """The epsilon that the noise gives a cell, never above the one asked for."""
-        return up(self._realised)
+        return up_to(self._realised, self.epsilon)
 
     @property
     def _realised(self) -> Fraction:

@@ -22,12 +22,12 @@ from math import log
 import numpy as np
 import polars as pl
 
-from crowdveil.accounting.parameters import check_positive, check_whole
+from crowdveil.accounting.parameters import check_whole
 from crowdveil.accounting.rounding import slack, up
 from crowdveil.answers import CellReports, Domain, Symbols
 from crowdveil.arrays import Codes, Floats
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import cells
 from crowdveil.local.cell_response import ASSUMPTIONS, check_symbols
 from crowdveil.local.reports import Device
@@ -48,7 +48,7 @@ class TwoLayer:
     steps: int = STEPS
 
     def __post_init__(self) -> None:
-        check_positive(self.mean, "the mean epsilon")
+        rational(self.mean, what="the mean epsilon")  # refuses what tells nothing
         if 2 * self.mean > LARGEST_EPSILON:
             raise ParameterError(
                 f"the mean epsilon must be at most {LARGEST_EPSILON / 2:g}, not {self.mean:g}"

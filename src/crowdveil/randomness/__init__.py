@@ -38,6 +38,17 @@ class Randomness:
         """Whether nobody can repeat the draws."""
         return self._seed_key is None
 
+    def part(self, name: str) -> Randomness:
+        """Randomness for one part of a run, whose streams are apart from those of all other parts.
+
+        Without a seed there is nothing to do: no two uses share a key.
+        """
+        if self._seed_key is None:
+            return self
+        return Randomness(
+            hashlib.blake2b(name.encode(), key=self._seed_key, digest_size=4 * KEY_WORDS).digest()
+        )
+
     def streams(self, names: Collection[Name], *, purpose: str) -> tuple[Words, Words]:
         """A key, and a row of nonce words for each name.
 

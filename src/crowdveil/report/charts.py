@@ -19,8 +19,16 @@ from crowdveil.arrays import Floats
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#3d8fd1", "#e08a1e", "#1fa67a", "#d9584f", "#b07cc6", "#56b4e9"
 COLOURS = {"true": BLUE, "uniform": GREEN, "global only": PURPLE, "combined": RED, "released": ORANGE}
 
+_ALONE = "<style>svg{color:#222}@media(prefers-color-scheme:dark){svg{color:#ddd;background:#181a1f}}</style>"
+
 WIDTH, HEIGHT = 400, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 8, 40
+
+
+def alone(svg: str) -> str:
+    """A picture for a file of its own, which follows the reader's colour scheme by itself."""
+    end = svg.index(">") + 1
+    return svg[:end] + _ALONE + svg[end:]
 
 
 def ticks(low: float, high: float, most: int = 6) -> Floats:

@@ -25,7 +25,8 @@ OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an e
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates; what they are given is escaped."""
     return Environment(
         loader=PackageLoader("crowdveil.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -36,7 +37,7 @@ def public_page(release: Release) -> str:
     counts = np.diff(release.offsets)
     filled = np.flatnonzero(counts >= 2)[:PICTURES]
     return (
-        _environment()
+        environment()
         .get_template("public.html")
         .render(
             certificate=certificate(release),
@@ -77,7 +78,7 @@ def steward_page(release: Release, claims: Claims, weights: Weights | None) -> s
         for i, status in enumerate(status_names)
     ]
     return (
-        _environment()
+        environment()
         .get_template("steward.html")
         .render(
             certificate=certificate(release),

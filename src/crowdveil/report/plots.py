@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from crowdveil.arrays import Floats
-from crowdveil.report.charts import BLUE, COLOURS, GREEN, ORANGE, PURPLE, RED, SKY
+from crowdveil.report.charts import BLUE, COLOURS, GREEN, ORANGE, PURPLE, RED, SKY, alone
 
 _INK = "#0a0b0c"  # replaced by the page's text colour
 
@@ -38,7 +38,6 @@ _STYLE: Any = {
     "axes.facecolor": "none",
     "legend.frameon": False,
 }
-_ALONE = "<style>svg{color:#222}@media(prefers-color-scheme:dark){svg{color:#ddd;background:#181a1f}}</style>"
 
 
 @contextmanager
@@ -59,9 +58,7 @@ def svg(figure: Figure) -> str:
 
 def save(figure: Figure, path: Path) -> None:
     """The figure as an SVG file that follows the reader's colour scheme by itself."""
-    drawn = svg(figure)
-    end = drawn.index(">") + 1
-    path.write_text(drawn[:end] + _ALONE + drawn[end:], encoding="utf-8")
+    path.write_text(alone(svg(figure)), encoding="utf-8")
 
 
 def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:

@@ -121,6 +121,7 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
         method="randomized",
         sweeps=fit.sweeps,
         converged=fit.converged,
+        limits=(float(reports.domain.low), float(reports.domain.high)),
     )
 
 

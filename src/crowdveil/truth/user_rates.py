@@ -19,7 +19,7 @@ POINTS = 40  # of the grid of rates
 LEAST_RATE = 1e-6
 CLEARLY = 3.0  # standard errors: users differ in their rates
 _SWEEPS = 30
-_ANSWER_SWEEPS = 300
+_ANSWER_SWEEPS = 1000
 _TINY = np.finfo(float).tiny
 
 
@@ -47,7 +47,14 @@ def rate_groups(counts: Floats, law: Floats, *, alike: bool = False) -> RateGrou
         rates = _posterior_means(counts, law, shares[:-1] @ law[:-1] / mean, mean, variance)
     _, groups = np.unique(np.digitize(rates, ENDS), return_inverse=True)
     means = np.bincount(groups, weights=rates) / np.bincount(groups)
-    return RateGroups(groups.astype(np.int64), means, rates, shares[:-1] / mean)
+    return RateGroups(groups.astype(np.int64), means, rates, _given(shares[:-1]))
+
+
+def _given(shares: Floats) -> Floats:
+    """How often each answer is given, of those that are; all alike if there are none."""
+    whole = float(shares.sum())
+    given: Floats = shares / whole if whole > LEAST_RATE else np.full(shares.size, 1.0 / shares.size)
+    return given
 
 
 def stated_rate(counts: Floats, law: Floats, rate: float) -> RateGroups:
@@ -60,8 +67,8 @@ def stated_rate(counts: Floats, law: Floats, rate: float) -> RateGroups:
 def common_answers(totals: Floats, law: Floats) -> Floats:
     """The shares of answers, NULL last, that explain totals of symbols best; of equals the most even.
 
-    Each step multiplies shares by an exponential of the gradient. Symbols with much noise allow long steps:
-    expectation and maximization, whose step is 1, would creep.
+    Symbols with much noise allow long steps along the gradient, where expectation and maximization would
+    creep; with little noise those would overshoot, and expectation and maximization does not.
     """
     seen = totals / totals.sum()
     shares = np.full(law.shape[0], 1.0 / law.shape[0])
@@ -70,7 +77,10 @@ def common_answers(totals: Floats, law: Floats) -> Floats:
         # Twice the farthest from the middle is at least as far as any two are apart.
         steepest = 4.0 * float((np.square(law - chances) @ (seen / np.square(chances))).max())
         gradient = law @ (seen / chances)
-        shares = shares * np.exp((gradient - gradient.max()) * max(1.0, 1.0 / max(steepest, _TINY)))
+        if steepest < 1.0:
+            shares = shares * np.exp((gradient - gradient.max()) / max(steepest, _TINY))
+        else:
+            shares = shares * gradient
         shares = shares / shares.sum()
     return shares
 

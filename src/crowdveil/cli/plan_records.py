@@ -1,0 +1,72 @@
+"""`crowdveil plan records`: what people will be asked, and what a synthetic table will be worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crowdveil.cli.options import Json
+
+
+def records(
+    schema: Annotated[
+        Path, typer.Option(help="Public domains of the columns, JSON or YAML.", metavar="PATH")
+    ],
+    people: Annotated[int, typer.Option(help="People you expect, one record each.")],
+    epsilon: Annotated[float, typer.Option(help="Differential privacy: how strong, for each record.")],
+    label: Annotated[
+        str | None, typer.Option(help="A column that matters more than others.", metavar="COLUMN")
+    ] = None,
+    dependence: Annotated[
+        float, typer.Option(help="How much columns tell of each other, from 0 to 1, as you expect.")
+    ] = 0.5,
+    as_json: Json = False,
+) -> None:
+    """Say what people will be asked, and how far the synthetic table will be from the real one.
+
+    No data are read: people are simulated, of four hidden classes, and tables synthesized from their reports.
+
+    Example: crowdveil plan records --schema schema.json --people 30000 --epsilon 4
+    """
+    from crowdveil.cli.console import say_json, working
+    from crowdveil.experiments.records_planning import RecordsPlan, plan_records
+    from crowdveil.files import read_schema
+
+    wish = RecordsPlan(read_schema(schema), people, epsilon, label, dependence)
+    with working(None):
+        found = plan_records(wish)
+    if as_json:
+        say_json(found)
+    else:
+        _report(found, schema, wish.epsilon, label)
+
+
+def _report(found: dict[str, Any], schema: Path, epsilon: float, label: str | None) -> None:
+    from crowdveil.cli.console import say, say_table
+
+    say_table(
+        ["a question is about", "questions", "share of people"],
+        [
+            [f"{row['columns']} columns", f"{row['questions']:,}", f"{row['people']:.3g}"]
+            for row in found["questions"]
+        ],
+    )
+    say("")
+    say_table(
+        ["method", "distance of pairs (TVD)", "bits of a report"],
+        [
+            *([row["method"], f"{row['distance']:.4f}", f"{row['bits']:.3g}"] for row in found["methods"]),
+            ["people asked again", f"{found['resampled']:.4f}", ""],
+        ],
+    )
+    if found["fewer_people_simulated"]:
+        say("Fewer people were simulated: with all of them distances are smaller.")
+    say("")
+    say(f"advice: {found['advice']}, expected distance {found['distance']:.3g}")
+    more = f" --label {label}" if label and found["advice"] == "crowdveil" else ""
+    say(
+        f"    crowdveil synthesize records.csv -o made.csv --schema {schema} --epsilon {epsilon:g} "
+        f"--method {found['advice']}{more}"
+    )

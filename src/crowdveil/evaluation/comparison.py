@@ -1,0 +1,119 @@
+"""Synthetic records against real ones, in all respects at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.errors import ParameterError
+from crowdveil.evaluation.association import associations, mean_difference
+from crowdveil.evaluation.learning import Learned, learned, split
+from crowdveil.evaluation.marginals import Distances, distances, independent, relative_error
+from crowdveil.evaluation.queries import Queries, QueryErrors, query_errors
+from crowdveil.randomness import Randomness, seeded
+from crowdveil.records import Records
+
+MOST_WAYS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All figures. They look at real records: they are for whoever may see those."""
+
+    real: Records
+    synthetic: Records
+    marginals: dict[int, Distances]  # by the number of columns
+    independent: dict[int, float]  # the mean TVD if columns were independent, all else being right
+    resampled: dict[int, float]  # the mean TVD of as many real records, drawn with replacement
+    relative_error: float
+    queries: Queries
+    query_errors: QueryErrors
+    associations: tuple[Floats, Floats]  # of real and of synthetic records
+    learned: Learned | None
+
+    def pair_distances(self) -> Floats:
+        """(d, d): the TVD of each pair of columns, and that of one column on the diagonal."""
+        columns = len(self.real.schema.columns)
+        found = np.zeros((columns, columns))
+        found[np.diag_indices(columns)] = self.marginals[1].tvd
+        for (a, b), far in zip(*_pairs(self.marginals), strict=True):
+            found[a, b] = found[b, a] = far
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        names = self.real.schema.names
+        made: dict[str, Any] = {
+            "private": True,  # these figures look at real records
+            "rows": {"real": len(self.real), "synthetic": len(self.synthetic)},
+            "columns": list(names),
+            "marginals": {
+                str(ways): found.to_dict()
+                | {"mean_tvd_if_independent": self.independent[ways]}
+                | {"mean_tvd_if_resampled": self.resampled[ways]}
+                for ways, found in self.marginals.items()
+            },
+            "pairs": [
+                {"columns": [names[a], names[b]], "tvd": far}
+                for (a, b), far in zip(*_pairs(self.marginals), strict=True)
+            ],
+            "relative_error": self.relative_error,
+            "queries": {
+                "count": self.queries.count,
+                "columns": min(self.queries.ways, len(names)),
+                "floor": self.queries.floor,
+                "mean_absolute_error": self.query_errors.mean_absolute,
+                "mean_relative_error": self.query_errors.mean_relative,
+            },
+            "association": {
+                "mean_absolute_difference": mean_difference(*self.associations),
+                "real": self.associations[0].tolist(),
+                "synthetic": self.associations[1].tolist(),
+            },
+        }
+        return made if self.learned is None else made | {"learning": self.learned.to_dict()}
+
+
+def compare(
+    real: Records,
+    synthetic: Records,
+    *,
+    label: str | None = None,
+    held_out: Records | None = None,
+    queries: Queries | None = None,
+    rng: Randomness | None = None,
+) -> Comparison:
+    """How close synthetic records come to real ones; with a label, also what models learn from them.
+
+    Models are tested on `held_out`, real rows that the synthetic records were not made from; without such
+    rows a fifth of the real ones is set apart for it.
+    """
+    draws, asked = rng or seeded(0), queries or Queries()
+    if held_out is not None and label is None:
+        raise ParameterError("held-out rows are for learning: name the label")
+    ways = range(1, min(MOST_WAYS, len(real.schema.columns)) + 1)
+    places = draws.stream("resampled", purpose="evaluation").uniforms(len(synthetic)) * len(real)
+    again = real.take(places.astype(np.int64))
+    found = None
+    if label is not None:
+        train, test = (real, held_out) if held_out is not None else split(real, rng=draws)
+        found = learned(train, test, synthetic, label)
+    return Comparison(
+        real,
+        synthetic,
+        {way: distances(real, synthetic, way, rng=draws) for way in ways},
+        {way: independent(real, way, rng=draws) for way in ways},
+        {way: distances(real, again, way, rng=draws).mean for way in ways},
+        relative_error(real, synthetic),
+        asked,
+        query_errors(real, synthetic, asked, rng=draws),
+        (associations(real), associations(synthetic)),
+        found,
+    )
+
+
+def _pairs(marginals: dict[int, Distances]) -> tuple[tuple[tuple[int, ...], ...], tuple[float, ...]]:
+    return (marginals[2].columns, marginals[2].tvd) if 2 in marginals else ((), ())

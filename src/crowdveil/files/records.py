@@ -1,0 +1,107 @@
+"""Schemas, as JSON or YAML, and tables of records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from crowdveil.errors import InputError, ParameterError
+from crowdveil.files.reading import read_columns
+from crowdveil.files.writing import whole_file, write_table
+from crowdveil.records import Records, Schema
+
+_YAML = (".yaml", ".yml")
+
+
+def read_schema(path: Path) -> Schema:
+    """A schema from a file: YAML if its name ends in .yaml or .yml, and JSON otherwise."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not text") from None
+    is_yaml = path.suffix.lower() in _YAML
+    try:
+        told = _from_yaml(text) if is_yaml else json.loads(text, object_pairs_hook=_once)
+        return Schema.from_dict(told)
+    except ParameterError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (TypeError, ValueError, RecursionError, yaml.YAMLError):
+        raise InputError(f"{path}: this is not {'YAML' if is_yaml else 'JSON'} that can be read") from None
+
+
+def write_schema(schema: Schema, path: Path, *, force: bool) -> None:
+    """A schema as a file: YAML if its name says so, and JSON otherwise."""
+    told = schema.to_dict()
+    with whole_file(path, force=force) as draft:
+        text = json.dumps(told, allow_nan=False, indent=2, ensure_ascii=False) + "\n"
+        if path.suffix.lower() in _YAML:
+            text = yaml.safe_dump(told, allow_unicode=True, sort_keys=False)
+        draft.write_text(text, encoding="utf-8")
+
+
+def read_records(path: str, schema: Schema, *, clamp: bool = False) -> Records:
+    """Records from a CSV (also gzipped) or Parquet file; "-" is standard input."""
+    frame, label = read_columns(path, schema.names)
+    return Records.from_frame(frame, schema, source=label, clamp=clamp)
+
+
+def write_records(records: Records, path: str, *, force: bool, midpoints: bool = False) -> None:
+    """Records as a table; "-" is CSV on standard output."""
+    write_table(records.to_frame(midpoints=midpoints), path, force=force)
+
+
+class _Text(yaml.BaseLoader):
+    """YAML whose scalars stay as they are written: yes is no truth value, and 007 is not 7."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping, which must not have a key twice."""
+        return _once(
+            [
+                (self.construct_object(key), self.construct_object(value, deep=deep))
+                for key, value in node.value
+            ]
+        )
+
+
+def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A mapping of pairs; a key that is there twice is refused, as one of its values would be lost."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ParameterError("some name is there twice")
+    return made
+
+
+def _from_yaml(text: str) -> Any:
+    """A schema as JSON would have it: edges are numbers, and missing is a truth value."""
+    told = yaml.load(text, Loader=_Text)  # noqa: S506 - it builds nothing but texts, lists and mappings
+    if not isinstance(told, dict):
+        return told
+    _judge(told, "declared")
+    columns = told.get("columns")
+    for column in columns.values() if isinstance(columns, dict) else ():
+        if isinstance(column, dict):
+            _judge(column, "missing")
+            if isinstance(column.get("edges"), list):
+                column["edges"] = [_number(edge) for edge in column["edges"]]
+    return told
+
+
+def _judge(told: dict[Any, Any], key: str) -> None:
+    truths = {"true": True, "false": False}
+    if isinstance(told.get(key), str):
+        told[key] = truths.get(told[key].lower(), told[key])
+
+
+def _number(edge: Any) -> Any:
+    try:
+        return float(edge)
+    except (TypeError, ValueError):
+        return edge

@@ -1,0 +1,368 @@
+"""Records: rows of categories over public domains, as codes.
+
+A domain is declared before anybody looks at data: its values, or the edges of its bins. A domain that is read
+off the data tells what somebody's record holds, so `Schema.of_data` marks what it makes, and whatever is
+promised has to look at that mark.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdveil.arrays import Codes, Ints, frozen
+from crowdveil.claims import column_of, refuse, whole
+from crowdveil.errors import InputError, ParameterError
+
+MOST_VALUES = 2**14  # of a column: tables of pairs of columns are held in memory
+BINS_OF_DATA = 16
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A public domain: the values that there are, or edges of bins; and perhaps one category for no answer.
+
+    Bins are [edge, next edge), the last one with its upper edge. The code of a missing cell is the last one.
+    """
+
+    name: str
+    values: tuple[str, ...] | None = None
+    edges: tuple[float, ...] | None = None
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ParameterError("a column needs a name")
+        if (self.values is None) == (self.edges is None):
+            raise ParameterError(f"column {self.name!r} has either values or edges")
+        if not isinstance(self.missing, bool):
+            raise ParameterError(f"column {self.name!r}: missing is true or false")
+        object.__setattr__(self, "name", _nfc(self.name))
+        if self.values is not None:
+            object.__setattr__(self, "values", self._checked_values(self.values))
+        if self.edges is not None:
+            object.__setattr__(self, "edges", self._checked_edges(self.edges))
+        if not 2 <= self.size <= MOST_VALUES:
+            raise ParameterError(
+                f"column {self.name!r} has {self.size} values; a domain has 2 to {MOST_VALUES:,}"
+            )
+
+    def _checked_values(self, values: Sequence[str]) -> tuple[str, ...]:
+        if not all(isinstance(value, str) and value.strip() for value in values):
+            raise ParameterError(f"column {self.name!r}: values are texts that are not empty")
+        plain = tuple(_nfc(value) for value in values)
+        if len(set(plain)) < len(plain):
+            raise ParameterError(f"column {self.name!r} has a value twice")
+        if self.missing and MISSING in plain:
+            raise ParameterError(f"column {self.name!r}: {MISSING} is the name of missing cells")
+        return plain
+
+    def _checked_edges(self, edges: Sequence[float]) -> tuple[float, ...]:
+        numbers = tuple(float(edge) for edge in edges)
+        if not all(isfinite(edge) for edge in numbers) or any(a >= b for a, b in pairwise(numbers)):
+            raise ParameterError(f"column {self.name!r}: edges are finite numbers that ascend")
+        return numbers
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, the one of missing cells counted."""
+        known = len(self.values) if self.values is not None else max(0, len(self.edges or ()) - 1)
+        return known + self.missing
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a larger code means a larger number."""
+        return self.edges is not None and not self.missing
+
+    def labels(self) -> list[str]:
+        """A text for each code: the value, or the bin as in 30..60."""
+        if self.values is not None:
+            known = list(self.values)
+        else:
+            known = [f"{_plain(low)}..{_plain(high)}" for low, high in pairwise(self.edges or ())]
+        return [*known, MISSING] if self.missing else known
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a schema file."""
+        made: dict[str, Any] = (
+            {"values": list(self.values)} if self.values is not None else {"edges": list(self.edges or ())}
+        )
+        return made | {"missing": True} if self.missing else made
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of records, each with its domain; `declared` unless domains were read off the data."""
+
+    columns: tuple[Column, ...]
+    declared: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ParameterError("a schema needs at least one column")
+        if len(set(self.names)) < len(self.columns):
+            raise ParameterError("a schema has a column twice")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many codes each column has."""
+        return tuple(column.size for column in self.columns)
+
+    def index(self, column: str | int) -> int:
+        """The place of a column, by its name or by its place."""
+        if isinstance(column, str) and _nfc(column) in self.names:
+            return self.names.index(_nfc(column))
+        if isinstance(column, int) and 0 <= column < len(self.columns):
+            return column
+        raise ParameterError(f"there is no column {column!r} in the schema")
+
+    def select(self, names: Sequence[str | int]) -> Schema:
+        """These columns only, in this order."""
+        return Schema(tuple(self.columns[self.index(name)] for name in names), self.declared)
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Schema:
+        """A schema from {"columns": {"age": {"edges": [0, 30, 60]}, "job": {"values": ["a", "b"]}}}."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
+            raise ParameterError('a schema is {"columns": {NAME: {"values": [...]} or {"edges": [...]}}}')
+        if unknown := set(given) - {"columns", "declared"}:
+            raise ParameterError(f"a schema has no {sorted(map(str, unknown))[0]!r}")
+        declared = given.get("declared", True)
+        if not isinstance(declared, bool):
+            raise ParameterError("a schema's declared is true or false")
+        return cls(tuple(_column_from(name, told) for name, told in given["columns"].items()), declared)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as its file holds it."""
+        made: dict[str, Any] = {"columns": {column.name: column.to_dict() for column in self.columns}}
+        return made if self.declared else made | {"declared": False}
+
+    @classmethod
+    def of_data(cls, frame: Any, *, source: str = "records") -> Schema:
+        """A schema read off data, which is **not private**: its domains are what the records hold.
+
+        Numbers of more than 16 kinds get at most 16 bins with about as many rows each.
+        """
+        table = nw.from_native(frame, eager_only=True)
+        columns = tuple(
+            _column_of_data(column_of(table[name].to_native(), name, source), name, source)
+            for name in table.columns
+        )
+        return cls(columns, declared=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows of codes. Always true: a code is below its column's size, the array is read-only."""
+
+    schema: Schema
+    codes: Codes  # (n, d)
+
+    def __post_init__(self) -> None:
+        given, sizes = np.asarray(self.codes), self.schema.sizes
+        if given.ndim != 2 or given.shape[1] != len(sizes) or given.dtype.kind not in "iu":
+            raise ParameterError("records need rows of whole numbers, one code for each column")
+        if given.size and (given.min() < 0 or (given.max(axis=0) >= sizes).any()):
+            raise ParameterError("some code lies outside its column's domain")
+        codes = np.ascontiguousarray(given, dtype=np.int32)
+        if codes is self.codes and codes.flags.writeable:
+            codes = codes.copy()  # the caller's array stays the caller's
+        object.__setattr__(self, "codes", frozen(codes))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, schema: Schema, *, source: str = "records", clamp: bool = False
+    ) -> Records:
+        """Records from a Polars, pandas or Arrow table; other columns than the schema's are left out.
+
+        A cell of a column with edges is a number or the label of a bin. Cells outside their domain are
+        refused; with `clamp` numbers beyond the edges count for the bins at the ends.
+        """
+        table = nw.from_native(frame, eager_only=True)
+        given = {_nfc(name): name for name in table.columns}
+        codes = np.empty((len(table), len(schema.columns)), dtype=np.int32)
+        for place, column in enumerate(schema.columns):
+            if column.name not in given:
+                raise InputError(f"{source}: there is no column {column.name!r}")
+            cells = column_of(table[given[column.name]].to_native(), column.name, source)
+            codes[:, place] = _codes(cells, column, source, clamp=clamp)
+        if len(codes) == 0:
+            raise InputError(f"{source}: there are no records (no data rows)")
+        return cls(schema, codes)
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[0])
+
+    def __repr__(self) -> str:
+        return f"Records({len(self)} rows, {len(self.schema.columns)} columns)"
+
+    def column(self, column: str | int) -> Codes:
+        """The codes of one column."""
+        return self.codes[:, self.schema.index(column)]
+
+    def select(self, names: Sequence[str | int]) -> Records:
+        """These columns only, in this order."""
+        places = [self.schema.index(name) for name in names]
+        return Records(self.schema.select(names), self.codes[:, places])
+
+    def take(self, rows: NDArray[Any]) -> Records:
+        """The rows at these places, or where this is true."""
+        return Records(self.schema, self.codes[rows])
+
+    def counts(self, column: str | int) -> Ints:
+        """How many rows have each code of a column."""
+        place = self.schema.index(column)
+        return np.bincount(self.codes[:, place], minlength=self.schema.sizes[place]).astype(np.int64)
+
+    def pair(self, a: str | int, b: str | int) -> Ints:
+        """How many rows have each code of column a (down) with each of column b (across)."""
+        first, second = self.schema.index(a), self.schema.index(b)
+        rows, across = self.schema.sizes[first], self.schema.sizes[second]
+        cells = self.codes[:, first].astype(np.int64) * across + self.codes[:, second]
+        return np.bincount(cells, minlength=rows * across).reshape(rows, across).astype(np.int64)
+
+    def to_frame(self, *, midpoints: bool = False) -> pl.DataFrame:
+        """A table: values as text, bins as text like 30..60 or, if asked, as their midpoints."""
+        return pl.DataFrame(
+            [
+                _cells(column, self.codes[:, place], midpoints=midpoints)
+                for place, column in enumerate(self.schema.columns)
+            ]
+        )
+
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _plain(number: float) -> str:
+    """A number in full, whole ones without a point."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def _column_from(name: Any, told: Any) -> Column:
+    """A column as a schema file tells it."""
+    if not isinstance(name, str) or not isinstance(told, Mapping):
+        raise ParameterError('each column of a schema is NAME: {"values": [...]} or NAME: {"edges": [...]}')
+    if unknown := set(told) - {"values", "edges", "missing"}:
+        raise ParameterError(f"column {name!r}: a domain has no {sorted(map(str, unknown))[0]!r}")
+    values, edges = told.get("values"), told.get("edges")
+    if values is not None:
+        if not isinstance(values, list) or not all(
+            isinstance(value, str | int) and not isinstance(value, bool) for value in values
+        ):
+            raise ParameterError(f"column {name!r}: values are a list of texts")
+        values = tuple(str(value) for value in values)
+    if edges is not None:
+        if not isinstance(edges, list) or not all(
+            isinstance(edge, float | int) and not isinstance(edge, bool) for edge in edges
+        ):
+            raise ParameterError(f"column {name!r}: edges are a list of numbers")
+        edges = tuple(_number(edge, name) for edge in edges)
+    return Column(name, values, edges, told.get("missing", False))
+
+
+def _number(edge: float, name: str) -> float:
+    try:
+        return float(edge)
+    except OverflowError:
+        raise ParameterError(f"column {name!r}: edges are finite numbers that ascend") from None
+
+
+def _text(cells: pl.Series, source: str, name: str) -> pl.Series:
+    """Cells as text, NFC; cells without anything in them are null."""
+    kind = cells.dtype
+    if kind.is_nested() or (kind in (pl.Object, pl.Binary, pl.Null) and cells.null_count() < len(cells)):
+        raise InputError(f"{source}: column {name!r} holds something that cannot be used")
+    if kind.is_float():
+        cells = cells.fill_nan(None)
+        kept = cells.drop_nulls()
+        if (whole(kept).dtype if len(kept) else pl.Int64) == pl.Int64:
+            cells = cells.cast(pl.Int64)
+    text = cells.cast(pl.String).str.normalize("NFC")
+    return text.set(text.str.strip_chars() == "", None)
+
+
+def _codes(cells: pl.Series, column: Column, source: str, *, clamp: bool) -> Codes:
+    """The code of each cell; what has none is refused with its rows."""
+    text = _text(cells, source, column.name)
+    absent = text.is_null()
+    if not column.missing:
+        refuse(absent, source, column.name, "is empty (its domain has no missing)")
+    labels = column.labels()
+    known = labels[:-1] if column.missing else labels
+    places = text.replace_strict(known, range(len(known)), default=None, return_dtype=pl.Int32)
+    if column.missing:
+        places = places.set(absent, column.size - 1)
+        places = places.set((text == MISSING).fill_null(value=False), column.size - 1)
+    if column.edges is not None:
+        places = places.fill_null(_bins(cells, text, column.edges, clamp=clamp))
+        what = "is neither a number between the declared edges nor the label of a bin"
+    else:
+        what = "is not one of the declared values"
+    refuse(places.is_null(), source, column.name, what)
+    return places.to_numpy()
+
+
+def _bins(cells: pl.Series, text: pl.Series, edges: tuple[float, ...], *, clamp: bool) -> pl.Series:
+    """The bin of each number; null where there is no number, or none between the edges."""
+    numeric = cells.dtype.is_numeric()
+    numbers = (cells if numeric else text.str.strip_chars()).cast(pl.Float64, strict=False)
+    values = numbers.fill_null(np.nan).to_numpy()
+    if clamp:
+        values = np.clip(values, edges[0], edges[-1])
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    return pl.Series(bins.astype(np.int32)).set(pl.Series(~inside), None)
+
+
+def _cells(column: Column, codes: Codes, *, midpoints: bool) -> pl.Series:
+    """A column of a table; missing cells are empty."""
+    shown: list[Any] = column.labels()
+    if midpoints and column.edges is not None:
+        shown = [(low + high) / 2 for low, high in pairwise(column.edges)] + [None] * column.missing
+    elif column.missing:
+        shown[-1] = None
+    kind = pl.Float64 if midpoints and column.edges is not None else pl.String
+    return pl.Series(column.name, shown, dtype=kind).gather(codes)
+
+
+def _column_of_data(cells: pl.Series, name: str, source: str) -> Column:
+    """A domain read off a column: its values, or bins if it holds many numbers."""
+    text = _text(cells, source, name)
+    missing = bool(text.is_null().any())
+    known = text.drop_nulls()
+    values = known.unique().sort().to_list()
+    if len(values) + missing < 2:
+        raise InputError(f"{source}: column {name!r} has one value only; leave it out")
+    numbers = known.cast(pl.Float64, strict=False)
+    padded = not cells.dtype.is_numeric() and bool(known.str.contains(r"^\s*[+-]?0\d").any())
+    if len(values) > BINS_OF_DATA and not padded and numbers.is_finite().fill_null(value=False).all():
+        return Column(name, None, _quantile_edges(numbers.to_numpy()), missing)
+    if len(values) + missing > MOST_VALUES:
+        raise InputError(f"{source}: column {name!r} has more than {MOST_VALUES:,} values")
+    return Column(name, tuple(values), None, missing)
+
+
+def _quantile_edges(numbers: NDArray[np.float64]) -> tuple[float, ...]:
+    """Edges with about as many numbers in each bin; there are at least two bins."""
+    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, BINS_OF_DATA + 1)))
+    if edges.size < 3:
+        second = np.unique(numbers)[1]
+        edges = np.unique(np.concatenate([edges, [second]]))
+    return tuple(edges.tolist())

@@ -1,0 +1,90 @@
+"""kRR: everybody reports all columns, each by randomized response with its share of epsilon.
+
+The simplest way to send a whole record, and with many columns hardly any epsilon is left for each. The server
+inverts: tables of pairs are unbiased, then made consistent and proper, and rows follow by swaps.
+
+The paper inverts the matrix of all columns together, which is too large, and so cuts it down to frequent
+records. What the whole inverse would say about pairs is what their own inverses say (`split_response`), so
+nothing has to be cut here.
+
+Reference: the method kRR in Chen et al., *Locally differentially private high-dimensional data synthesis*,
+2023, section 5; Kairouz, Bonawitz and Ramage, *Discrete Distribution Estimation under Local Privacy*, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from crowdveil.arrays import Codes
+from crowdveil.guarantee import Guarantee
+from crowdveil.local.krr import KRR
+from crowdveil.randomness import Randomness, secure
+from crowdveil.records import Records, Schema
+from crowdveil.synthesis.calm import agreed
+from crowdveil.synthesis.marginals import Marginal, norm_sub
+from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
+from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
+from crowdveil.synthesis.split_response import inverted, pair_variance
+from crowdveil.synthesis.swaps import independent_columns, swapped
+
+METHOD = "krr"
+
+
+@dataclass(frozen=True)
+class AllColumns:
+    """Parameters: epsilon for a record, of which each column takes the same share."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    def responses(self, schema: Schema) -> list[KRR]:
+        """Randomized response on each column."""
+        return [KRR(share_of(self.epsilon, len(schema.sizes)), size) for size in schema.sizes]
+
+    def guarantee(self, schema: Schema) -> Guarantee:
+        """Pure epsilon for each record: the sum over columns, as realised."""
+        return together(response.epsilon for response in self.responses(schema))
+
+
+def reported(records: Records, parameters: AllColumns, *, rng: Randomness) -> Codes:
+    """(n, d): one report for each record, of all its columns."""
+    responses = parameters.responses(records.schema)
+    told = [
+        response.perturb(records.codes[:, column].astype(np.int64), rng=rng.part(f"column {column}"))
+        for column, response in enumerate(responses)
+    ]
+    return np.stack(told, axis=1)
+
+
+def synthesize(
+    records: Records, parameters: AllColumns, *, rows: int | None = None, rng: Randomness | None = None
+) -> Synthetic:
+    """Synthetic records whose pairs are those that were inverted; running all devices is a simulation."""
+    rng, rows = rng or secure(), rows_of(records, rows)
+    schema, responses = records.schema, parameters.responses(records.schema)
+    told = Records(schema, reported(records, parameters, rng=rng))
+    if len(schema.sizes) > 1:
+        alone, pairs = agreed(_pairs(told, responses), schema.sizes)
+    else:
+        alone, pairs = [norm_sub(responses[0].frequencies(told.counts(0), len(told)))], {}
+    codes = swapped(independent_columns(alone, rows, rng=rng), schema.sizes, pairs, rng=rng)
+    bits = sum(bits_of(response) for response in responses)
+    return synthetic(codes, records, parameters, method=METHOD, report_bits=float(bits), rng=rng)
+
+
+def _pairs(told: Records, responses: Sequence[KRR]) -> list[Marginal]:
+    """All pairs, inverted."""
+    return [
+        Marginal(
+            (a, b),
+            inverted(told.pair(a, b), responses[a], responses[b]),
+            pair_variance(responses[a], responses[b], len(told)),
+        )
+        for a, b in combinations(range(len(responses)), 2)
+    ]

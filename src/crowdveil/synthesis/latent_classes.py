@@ -1,0 +1,221 @@
+"""Records of a few hidden kinds, fitted to what devices report: to all tables at once.
+
+The model: a record belongs to one of C classes, and inside a class its columns are independent. Every table
+of reports (one column, pairs, triples, whatever the oracle) is a noisy view of the same classes, so all of
+them are fitted together by maximum likelihood under the oracles' own laws. What single tables cannot show for
+noise, many of them show together; and the fit is a proper distribution, with no negative cell and no two
+tables that contradict each other.
+
+Classes are held near to what they have in common (`apart`), and that near to even shares (`uneven`), by
+penalties on logarithms of odds: with little information columns come out independent.
+
+The likelihood of a table is that of its cells one by one (for randomized response it is exact; bits of unary
+or hashed reports are taken for independent). It is post-processing: it costs nothing.
+
+Notation: C classes, d columns, V values of all columns together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.kernels.latent_classes import climb
+from crowdveil.randomness import Randomness, seeded
+from crowdveil.synthesis.marginals import rounded
+from crowdveil.synthesis.questions import Table
+
+CLASSES = 16
+APART = 3.0  # penalty of classes that differ, in squared logarithms of odds
+UNEVEN = 1.0  # penalty of uneven shares of values
+START = 0.3  # how far classes are apart to begin with
+STEPS = 200
+BLOCKS = 16  # of cells, added up in one order whatever the threads
+LEAST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClasses:
+    """Shares of classes, and in each class the chances of all columns' values, column after column."""
+
+    sizes: tuple[int, ...]
+    shares: Floats  # (C,)
+    chances: Floats  # (C, V)
+
+    @cached_property
+    def begins(self) -> Ints:
+        """(d + 1,): where columns begin among all values."""
+        return begins_of(self.sizes)
+
+    def of_column(self, column: int) -> Floats:
+        """(C, size): the chances of a column's values."""
+        return self.chances[:, self.begins[column] : self.begins[column + 1]]
+
+    def marginal(self, columns: Sequence[int]) -> Floats:
+        """The shares of all cells of these columns."""
+        found = self.shares.reshape(-1, *[1] * len(columns))
+        for axis, column in enumerate(columns):
+            shape = [1] * len(columns)
+            shape[axis] = self.sizes[column]
+            found = found * self.of_column(column).reshape(-1, *shape)
+        whole: Floats = found.sum(axis=0)
+        return whole
+
+    def sample(self, rows: int, *, rng: Randomness) -> Codes:
+        """(rows, d): codes of records, in random order.
+
+        Numbers of records in a class, and of each value there, are what is expected, rounded at random: that
+        leaves less to chance than to draw every record by itself.
+        """
+        stream = rng.stream("records", purpose="latent classes")
+        counts = rounded(rows * self.shares, rows, stream.uniforms(1)[0])
+        codes = np.empty((rows, len(self.sizes)), dtype=np.int32)
+        first = 0
+        for c, count in enumerate(counts):
+            for column in range(len(self.sizes)):
+                each = rounded(count * self.of_column(column)[c], count, stream.uniforms(1)[0])
+                values = np.repeat(np.arange(each.size, dtype=np.int32), each)
+                codes[first : first + count, column] = values[np.argsort(stream.uniforms(count))]
+            first += count
+        return codes[np.argsort(stream.uniforms(rows))]
+
+
+def begins_of(sizes: Sequence[int]) -> Ints:
+    """Where columns begin among all values."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of all tables about as many columns."""
+
+    places: Codes  # (cells, columns)
+    keep: Floats
+    other: Floats
+    ones: Floats
+    zeros: Floats
+
+
+def _stacked(tables: Sequence[Table], begins: Ints) -> list[_Cells]:
+    kinds: dict[int, list[Table]] = {}
+    for table in tables:
+        kinds.setdefault(len(table.question.columns), []).append(table)
+    return [_cells(each, begins) for _, each in sorted(kinds.items())]
+
+
+def _cells(tables: Sequence[Table], begins: Ints) -> _Cells:
+    parts = []
+    for table in tables:
+        question, oracle = table.question, table.question.oracle
+        one_symbol = oracle.method == "krr"
+        told = np.flatnonzero(table.support) if one_symbol else np.arange(question.cells)
+        values = np.unravel_index(told, question.sizes)
+        places = [begins[column] + value for column, value in zip(question.columns, values, strict=True)]
+        ones = table.support[told].astype(np.float64)
+        zeros = np.zeros(told.size) if one_symbol else table.asked - ones
+        chances = [np.full(told.size, chance) for chance in (oracle.keep, oracle.other)]
+        parts.append((np.stack(places, axis=1).astype(np.int32), *chances, ones, zeros))
+    return _Cells(*(np.ascontiguousarray(np.concatenate(each)) for each in zip(*parts, strict=True)))
+
+
+def fit(
+    tables: Sequence[Table],
+    sizes: tuple[int, ...],
+    *,
+    classes: int = CLASSES,
+    apart: float = APART,
+    uneven: float = UNEVEN,
+    engine: LocalEngine | None = None,
+) -> LatentClasses:
+    """The classes that explain all tables best, penalties included."""
+    from scipy.optimize import minimize
+
+    if classes < 1:
+        raise ParameterError(f"there must be at least one class, not {classes}")
+    engine, begins = engine or LocalEngine(), begins_of(sizes)
+    stacks, values = _stacked(tables, begins), int(begins[-1])
+    start = START * seeded(0).stream("classes", purpose="latent classes").normals(classes * values)
+
+    def slopes(x: Floats) -> tuple[float, Floats]:
+        shares, common, own = _unpacked(x, classes, values)
+        chances = _softmax(common + own, begins)
+        gain, of_shares, of_chances = _likelihood(stacks, shares, chances, engine)
+        spread = np.square(own).sum(axis=1)
+        around = common - _column_means(common, begins)
+        loss = -gain + 0.5 * apart * float(shares @ spread) + 0.5 * uneven * float(around @ around)
+        of_shares = -of_shares + 0.5 * apart * spread
+        of_logs = _through_softmax(-of_chances, chances, begins)
+        return loss, np.concatenate(
+            [
+                shares * (of_shares - shares @ of_shares),
+                of_logs.sum(axis=0) + uneven * around,
+                (of_logs + apart * shares[:, None] * own).ravel(),
+            ]
+        )
+
+    found = minimize(
+        slopes,
+        np.concatenate([np.zeros(classes + values), start]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": STEPS, "maxcor": 20},
+    )
+    shares, common, own = _unpacked(found.x, classes, values)
+    return LatentClasses(sizes, shares, _softmax(common + own, begins))
+
+
+def _likelihood(
+    stacks: Sequence[_Cells], shares: Floats, chances: Floats, engine: LocalEngine
+) -> tuple[float, Floats, Floats]:
+    """The log-likelihood and its slopes along shares (C,) and chances (C, V)."""
+    by_value = np.ascontiguousarray(chances.T)
+    gains = np.zeros(BLOCKS * len(stacks))
+    of_shares = np.zeros((gains.size, shares.size))
+    of_chances = np.zeros((gains.size, *by_value.shape))
+
+    def some(first: int, last: int) -> None:
+        for block in range(first, last):
+            cells, part = stacks[block // BLOCKS], block % BLOCKS
+            many = cells.keep.size
+            gains[block] = climb(
+                *(cells.places, cells.keep, cells.other, cells.ones, cells.zeros, shares, by_value),
+                *(many * part // BLOCKS, many * (part + 1) // BLOCKS, of_shares[block], of_chances[block]),
+            )
+
+    engine.spread("fitting", gains.size, some)
+    return float(gains.sum()), of_shares.sum(axis=0), of_chances.sum(axis=0).T
+
+
+def _unpacked(x: Floats, classes: int, values: int) -> tuple[Floats, Floats, Floats]:
+    """Shares (C,), common logarithms of odds (V,), and classes' own beside them (C, V)."""
+    odds = np.exp(x[:classes] - x[:classes].max())
+    shares = np.maximum(odds / odds.sum(), LEAST)
+    return shares, x[classes : classes + values], x[classes + values :].reshape(classes, values)
+
+
+def _softmax(logs: Floats, begins: Ints) -> Floats:
+    """Chances of values, column by column."""
+    peaks = np.maximum.reduceat(logs, begins[:-1], axis=1)
+    odds = np.exp(logs - np.repeat(peaks, np.diff(begins), axis=1))
+    sums = np.repeat(np.add.reduceat(odds, begins[:-1], axis=1), np.diff(begins), axis=1)
+    chances: Floats = np.maximum(odds / sums, LEAST)
+    return chances
+
+
+def _through_softmax(of_chances: Floats, chances: Floats, begins: Ints) -> Floats:
+    """Slopes along logarithms of odds from slopes along chances."""
+    means = np.add.reduceat(chances * of_chances, begins[:-1], axis=1)
+    slopes: Floats = chances * (of_chances - np.repeat(means, np.diff(begins), axis=1))
+    return slopes
+
+
+def _column_means(logs: Floats, begins: Ints) -> Floats:
+    sizes = np.diff(begins)
+    means: Floats = np.repeat(np.add.reduceat(logs, begins[:-1]) / sizes, sizes)
+    return means

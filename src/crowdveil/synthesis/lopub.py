@@ -1,0 +1,190 @@
+"""LoPub: everybody reports all columns as Bloom filters, each with its share of epsilon; pairs follow by EM.
+
+A value sets 2 of 64 bits, and each bit is flipped with the chance that the column's share of epsilon asks
+for. The table of a pair is found by expectation and maximization over everybody's two strings of bits,
+beginning with an even table, until no cell moves by more than 0.001. Pairs whose mutual information is above
+a bound depend on each other. A column is then drawn given the one that it depends on most.
+
+LoPub joins columns that depend on each other into cliques of a junction tree, whose tables need EM over
+all columns of a clique. Here cliques are pairs: a forest of largest mutual information, which needs no tables
+but those of pairs. The seed of hash functions is the first one under which no two values of a column have the
+same bits, if there is one: it is public and has nothing to do with records.
+
+With epsilon/d for a column, and a quarter of that for a bit, strings tell hardly anything at a small epsilon;
+tables then stay even.
+
+Reference: Ren, Yu, Yu, Yang, Yang, McCann and Yu, *LoPub: High-Dimensional Crowdsourced Data Publication with
+Local Differential Privacy*, 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.arrays import Codes, Floats, Singles
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee
+from crowdveil.local.bloom import Bloom
+from crowdveil.randomness import Randomness, secure
+from crowdveil.records import Records, Schema
+from crowdveil.synthesis.marginals import mutual_information, rounded
+from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
+from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
+
+METHOD = "lopub"
+CLOSE = 1e-3
+MOST_STEPS = 500
+SEEDS_TRIED = 100
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class LoPub:
+    """Parameters: epsilon for a record, bits and hash functions of a column, and the degree of dependence.
+
+    Columns of k and l values depend on each other if their mutual information is at least
+    (min(k, l) - 1) dependence^2 / 2.
+    """
+
+    epsilon: float
+    bits: int = 64
+    hashes: int = 2
+    dependence: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if not 0 <= self.dependence <= 1:
+            raise ParameterError(f"the degree of dependence must be from 0 to 1, not {self.dependence}")
+        Bloom(self.epsilon, 2, self.bits, self.hashes)
+
+    def filters(self, schema: Schema) -> list[Bloom]:
+        """A Bloom filter for each column."""
+        share = share_of(self.epsilon, len(schema.sizes))
+        return [_distinct(share, size, self.bits, self.hashes) for size in schema.sizes]
+
+    def guarantee(self, schema: Schema) -> Guarantee:
+        """Pure epsilon for each record: the sum over columns, as realised."""
+        return together(each.epsilon for each in self.filters(schema))
+
+
+@cache
+def _distinct(epsilon: float, cells: int, bits: int, hashes: int) -> Bloom:
+    """A filter that tells all values apart, if one is found soon."""
+    for seed in range(SEEDS_TRIED):
+        found = Bloom(epsilon, cells, bits, hashes, seed)
+        if len(np.unique(found.patterns, axis=0)) == cells:
+            return found
+    return Bloom(epsilon, cells, bits, hashes)
+
+
+# --- reports -----------------------------------------------------------------------------------------------
+
+
+def reported(records: Records, parameters: LoPub, *, rng: Randomness) -> list[NDArray[np.uint8]]:
+    """One report for each record: its strings of bits, column by column."""
+    filters = parameters.filters(records.schema)
+    return [
+        each.perturb(records.codes[:, column].astype(np.int64), rng=rng.part(f"column {column}"))
+        for column, each in enumerate(filters)
+    ]
+
+
+def likelihoods(reports: NDArray[Any], bloom: Bloom) -> Singles:
+    """(n, cells): how likely each report is from each value, beside the value that it is likeliest from."""
+    flip = float(bloom.flips.chance)
+    signs = 2.0 * np.unpackbits(reports, axis=1, bitorder="little")[:, : bloom.bits].astype(np.float32) - 1.0
+    logs = log((1 - flip) / flip) * (signs @ bloom.patterns.T.astype(np.float32))
+    found: Singles = np.exp(logs - logs.max(axis=1, keepdims=True)).astype(np.float32)
+    return found
+
+
+def joint(first: Singles, second: Singles) -> Floats:
+    """(k, l): the shares of a pair's cells by EM, from likelihoods of both columns."""
+    shares = np.full((first.shape[1], second.shape[1]), 1.0 / (first.shape[1] * second.shape[1]))
+    for _ in range(MOST_STEPS):
+        chances = np.einsum("ij,ij->i", first @ shares.astype(np.float32), second)
+        seen = first.T @ (second / np.maximum(chances, np.float32(1e-30))[:, None])
+        after = shares * seen / len(first)
+        after /= after.sum()
+        moved = float(np.abs(after - shares).max())
+        shares = after
+        if moved < CLOSE:
+            break
+    return shares
+
+
+# --- rows --------------------------------------------------------------------------------------------------
+
+
+def forest(tables: Mapping[Pair, Floats], columns: int, dependence: float) -> list[tuple[int, int | None]]:
+    """Columns in an order in which each follows the one that it is drawn from, or None."""
+    known = {pair: mutual_information(table) for pair, table in tables.items()}
+    edges = [
+        (information, pair)
+        for pair, information in known.items()
+        if information >= (min(tables[pair].shape) - 1) * dependence**2 / 2
+    ]
+    ordered: list[tuple[int, int | None]] = []
+    placed: set[int] = set()
+    while len(placed) < columns:
+        leading = [(info, pair) for info, pair in edges if (pair[0] in placed) != (pair[1] in placed)]
+        if leading:
+            _, (a, b) = max(leading)
+            ordered.append((b, a) if a in placed else (a, b))
+        else:
+            left = [column for column in range(columns) if column not in placed]
+            ordered.append((left[0], None))
+        placed.add(ordered[-1][0])
+    return ordered
+
+
+def drawn(
+    order: Sequence[tuple[int, int | None]],
+    alone: Sequence[Floats],
+    tables: Mapping[Pair, Floats],
+    rows: int,
+    *,
+    rng: Randomness,
+) -> Codes:
+    """(rows, d): columns one after the other; numbers of values are what is expected, rounded at random."""
+    stream = rng.stream("columns", purpose="rows")
+    codes = np.zeros((rows, len(alone)), dtype=np.int32)
+    for column, parent in order:
+        if parent is None:
+            groups, laws = [np.arange(rows)], alone[column][None, :]
+        else:
+            laws = tables[parent, column] if parent < column else tables[column, parent].T
+            groups = [np.flatnonzero(codes[:, parent] == value) for value in range(len(laws))]
+        for members, law in zip(groups, laws, strict=True):
+            shares = law / law.sum() if law.sum() > 0 else alone[column]
+            counts = rounded(members.size * shares, members.size, stream.uniforms(1)[0])
+            values = np.repeat(np.arange(shares.size), counts)
+            codes[members, column] = values[np.argsort(stream.uniforms(members.size), kind="stable")]
+    return codes
+
+
+def synthesize(
+    records: Records, parameters: LoPub, *, rows: int | None = None, rng: Randomness | None = None
+) -> Synthetic:
+    """Synthetic records drawn along a forest of pairs; to run all devices here is a simulation."""
+    rng, rows = rng or secure(), rows_of(records, rows)
+    schema, filters = records.schema, parameters.filters(records.schema)
+    told = reported(records, parameters, rng=rng)
+    likely = [likelihoods(each, bloom) for each, bloom in zip(told, filters, strict=True)]
+    one = np.ones((len(records), 1), dtype=np.float32)
+    alone = [joint(each, one)[:, 0] for each in likely]
+    d = len(schema.sizes)
+    tables = {(a, b): joint(likely[a], likely[b]) for a, b in combinations(range(d), 2)}
+    codes = drawn(forest(tables, d, parameters.dependence), alone, tables, rows, rng=rng)
+    return synthetic(
+        codes, records, parameters, method=METHOD, report_bits=float(d * parameters.bits), rng=rng
+    )
