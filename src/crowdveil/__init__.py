@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from crowdveil.local import Laplace, VariancePerUser, perturb
     from crowdveil.public_range import Range
     from crowdveil.randomness import secure, seeded
+    from crowdveil.records import Records, Schema
     from crowdveil.release.basic import Basic
     from crowdveil.release.basic import release as release_basic
     from crowdveil.release.certified import Certified
@@ -54,7 +55,9 @@ _HOMES = {
     "PrisCrowd": "release.priscrowd",
     "PrivacyTest": "release.deniability",
     "Range": "public_range",
+    "Records": "records",
     "Release": "release.result",
+    "Schema": "records",
     "Status": "release.result",
     "VariancePerUser": "local",
     "discover": "truth.methods",
@@ -87,7 +90,9 @@ __all__ = [
     "PrisCrowd",
     "PrivacyTest",
     "Range",
+    "Records",
     "Release",
+    "Schema",
     "Status",
     "VariancePerUser",
     "__version__",

@@ -8,6 +8,7 @@ from crowdveil.experiments import (
     certified,
     priscrowd,
     priscrowd_real,
+    records,
     sensing,
     sensing_noise_aware,
     sensing_real,
@@ -40,4 +41,8 @@ EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
     "sparse-real": sparse_real.real,
     "sparse-bounds": sparse_bounds.bounds,
     "sparse-users": sparse_users.users,
+    "records-adult": records.adult,
+    "records-bank": records.bank,
+    "records-variants": records.variants,
+    "records-learning": records.learning,
 }

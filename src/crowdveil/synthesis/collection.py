@@ -24,10 +24,12 @@ from crowdveil.guarantee import Guarantee
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis import planning
-from crowdveil.synthesis.latent_classes import LatentClasses, fit
-from crowdveil.synthesis.questions import Question, Table
+from crowdveil.synthesis.latent_classes import LatentClasses
+from crowdveil.synthesis.model_choice import fitted_to
+from crowdveil.synthesis.questions import Question, Table, merged
 
 FORMAT = 1
+MOST_PLACES = 10**9
 PLACES_AT_ONCE = 4096  # whose coins come from one stream
 ROUNDS = 2
 
@@ -42,18 +44,21 @@ class Collection:
     rounds: int = ROUNDS
     seed: int = 0
     number: int = 0  # of the round that is open
-    before: tuple[Table, ...] = ()  # from earlier rounds: what this round's plan follows
+    closed: tuple[tuple[Table, ...], ...] = ()  # from earlier rounds: what this round's plan follows
     now: tuple[Table, ...] = ()  # from this round
-    seen: Flags = field(
-        default_factory=lambda: np.zeros(0, dtype=np.bool_)
-    )  # places that have reported, in any round
+    # Places that have reported, in any round.
+    seen: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    planned: tuple[float, ...] = ()  # chances of this round's questions, once somebody needed them
 
     def __post_init__(self) -> None:
         check_whole(self.rounds, "the number of rounds")
         if self.label is not None and self.label not in self.schema.names:
             raise ParameterError(f"there is no column {self.label!r} to be the label")
+        if not 0 <= self.number < self.rounds:
+            raise ParameterError(f"there are {self.rounds} rounds, so none has the number {self.number}")
         seeded(self.seed)
-        _ = self.questions
+        if self.planned and len(self.planned) != len(self.questions):
+            raise ParameterError("a plan has a chance for each question")
 
     # --- plan ----------------------------------------------------------------------------------------------
 
@@ -68,10 +73,12 @@ class Collection:
 
     @cached_property
     def chances(self) -> Floats:
-        """How likely each question is asked in this round."""
+        """How likely each question is asked in this round: settled when the round opens."""
+        if self.planned:
+            return np.array(self.planned)
         d = len(self.schema.columns)
         label = None if self.label is None else self.schema.names.index(self.label)
-        learned = fit(self.before, self.schema.sizes) if self.before else None
+        learned = fitted_to(self.closed, self.schema.sizes) if self.closed else None
         return planning.chances(self.epsilon, (self.questions[:d], self.questions[d:]), label, learned)
 
     def guarantee(self) -> Guarantee:
@@ -99,23 +106,21 @@ class Collection:
         """With more reports: for each question's number the places that report, and what they send."""
         places = np.concatenate([each for each, _ in reports.values()] or [np.zeros(0, dtype=np.int64)])
         seen = self._seen_with(places)
-        tables = {table.question.columns: table for table in self.now}
+        tables = list(self.now)
         for number, (who, sent) in reports.items():
             if not 0 <= number < len(self.questions) or (self.assign(who) != number).any():
                 raise InputError("a report answers another question than its place was asked")
             question = self.questions[number]
             if len(sent) != who.size:
                 raise InputError("there are not as many reports as places")
-            table = Table(question, question.oracle.support(sent), int(who.size))
-            known = tables.get(question.columns)
-            tables[question.columns] = table if known is None else known + table
-        return replace(self, now=tuple(tables.values()), seen=seen)
+            tables.append(Table(question, question.oracle.support(sent), int(who.size)))
+        return replace(self, now=merged([tables]), seen=seen, planned=tuple(self.chances.tolist()))
 
     def _seen_with(self, places: Ints) -> Flags:
         if places.size == 0:
             return self.seen
-        if int(places.min()) < 0:
-            raise InputError("a place is a whole number of at least 0")
+        if int(places.min()) < 0 or int(places.max()) >= MOST_PLACES:
+            raise InputError(f"a place is a whole number from 0 to {MOST_PLACES - 1:,}")
         size = max(self.seen.size, int(places.max()) + 1)
         seen = np.zeros(size, dtype=np.bool_)
         seen[: self.seen.size] = self.seen
@@ -128,22 +133,19 @@ class Collection:
         """With this round closed and the next one open, whose plan follows all that was told."""
         if self.number + 1 >= self.rounds:
             raise ParameterError(f"there are {self.rounds} rounds, and this is the last one")
-        return replace(self, number=self.number + 1, before=self.tables, now=())
+        closed = (*self.closed, self.now)
+        return replace(self, number=self.number + 1, closed=closed, now=(), planned=())
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Everything that was told, a table for each question."""
-        merged = {table.question.columns: table for table in self.before}
-        for table in self.now:
-            known = merged.get(table.question.columns)
-            merged[table.question.columns] = table if known is None else known + table
-        return tuple(merged.values())
+        return merged((*self.closed, self.now))
 
     def fitted(self, *, engine: LocalEngine | None = None) -> LatentClasses:
         """The classes of records that explain all reports."""
         if not self.tables:
             raise InputError("nobody has reported yet")
-        return fit(self.tables, self.schema.sizes, engine=engine)
+        return fitted_to((*self.closed, self.now), self.schema.sizes, engine=engine)
 
     # --- keep ----------------------------------------------------------------------------------------------
 
@@ -157,7 +159,8 @@ class Collection:
             "rounds": self.rounds,
             "seed": self.seed,
             "round": self.number,
-            "before": [_kept(table) for table in self.before],
+            "planned": self.chances.tolist(),
+            "closed": [[_kept(table) for table in tables] for tables in self.closed],
             "now": [_kept(table) for table in self.now],
             "places": int(self.seen.size),
             "seen": base64.b64encode(np.packbits(self.seen).tobytes()).decode(),
@@ -176,11 +179,12 @@ class Collection:
             return replace(
                 fresh,
                 number=kept["round"],
-                before=tuple(fresh._table(each) for each in kept["before"]),
+                planned=tuple(float(chance) for chance in kept["planned"]),
+                closed=tuple(tuple(fresh._table(each) for each in tables) for tables in kept["closed"]),
                 now=tuple(fresh._table(each) for each in kept["now"]),
                 seen=np.unpackbits(bits, count=kept["places"]).astype(np.bool_),
             )
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (KeyError, TypeError, ValueError, IndexError, ParameterError):
             raise InputError("this is not a collection that was kept") from None
 
     def _table(self, kept: Mapping[str, Any]) -> Table:

@@ -131,6 +131,7 @@ def fit(
     classes: int = CLASSES,
     apart: float = APART,
     uneven: float = UNEVEN,
+    steps: int = STEPS,
     engine: LocalEngine | None = None,
 ) -> LatentClasses:
     """The classes that explain all tables best, penalties included."""
@@ -164,10 +165,18 @@ def fit(
         np.concatenate([np.zeros(classes + values), start]),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": STEPS, "maxcor": 20},
+        options={"maxiter": steps, "maxcor": 20},
     )
     shares, common, own = _unpacked(found.x, classes, values)
     return LatentClasses(sizes, shares, _softmax(common + own, begins))
+
+
+def log_likelihood(
+    classes: LatentClasses, tables: Sequence[Table], *, engine: LocalEngine | None = None
+) -> float:
+    """How well classes explain tables."""
+    stacks = _stacked(tables, classes.begins)
+    return _likelihood(stacks, classes.shares, classes.chances, engine or LocalEngine())[0]
 
 
 def _likelihood(

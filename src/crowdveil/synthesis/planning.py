@@ -33,6 +33,8 @@ ONE_COLUMN = 0.6  # of people, up to epsilon 2; then halved for every unit
 LABELLED = 0.75  # of questions about more columns hold the label, if there is one
 SMALL_FIRST = 0.5  # questions are asked in proportion to 1 / cells^this
 ADAPTED = 0.5  # of people in later rounds follow what was learned
+NO_DEPENDENCE = 0.01  # total variation of learned tables from independent ones
+MOSTLY = 0.9  # of people are asked about one column then
 
 
 def question_of(schema: Schema, columns: Sequence[int], epsilon: float) -> Question:
@@ -116,16 +118,19 @@ def chances(
     """How likely each question is asked, those about one column first.
 
     With something `learned` in earlier rounds, half of the people are asked about columns that depend on each
-    other; the others as before.
+    other; the others as before. If it shows none, nearly all people are asked
+    about one column.
     """
     single, joint = questions
     if not joint:
         return _normal(np.array([one_column_weight(each) for each in single]))
     share = min(ONE_COLUMN, ONE_COLUMN * 2.0 ** (2.0 - epsilon))
+    depend = None if learned is None else np.array([dependence(learned, each.columns) for each in joint])
+    if depend is not None and depend.mean() < NO_DEPENDENCE:
+        share = MOSTLY
     alone = share * _normal(np.array([one_column_weight(each) for each in single]))
     together = _normal(np.array([each.cells**-SMALL_FIRST for each in joint]))
-    if learned is not None:
-        depend = np.array([dependence(learned, each.columns) for each in joint])
+    if depend is not None:
         together = (1.0 - ADAPTED) * together + ADAPTED * _normal(depend)
     if label is not None:
         holds = np.array([label in each.columns for each in joint])

@@ -8,8 +8,9 @@ Notation: n records, K cells of a question (the product of its columns' sizes).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -60,6 +61,15 @@ class Table:
     def variance(self) -> float:
         """The variance of the share of a rare cell, sampling of people not included."""
         return float(np.asarray(self.question.oracle.variance(0.0, self.asked)))
+
+
+def merged(parts: Iterable[Iterable[Table]]) -> tuple[Table, ...]:
+    """The same tables, those about the same columns added up."""
+    found: dict[tuple[int, ...], Table] = {}
+    for table in chain.from_iterable(parts):
+        known = found.get(table.question.columns)
+        found[table.question.columns] = table if known is None else known + table
+    return tuple(found.values())
 
 
 def ask(
