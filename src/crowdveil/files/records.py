@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -58,19 +57,6 @@ def write_records(records: Records, path: str, *, force: bool, midpoints: bool =
     write_table(records.to_frame(midpoints=midpoints), path, force=force)
 
 
-class _Text(yaml.BaseLoader):
-    """YAML whose scalars stay as they are written: yes is no truth value, and 007 is not 7."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping, which must not have a key twice."""
-        return _once(
-            [
-                (self.construct_object(key), self.construct_object(value, deep=deep))
-                for key, value in node.value
-            ]
-        )
-
-
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     """A mapping of pairs; a key that is there twice is refused, as one of its values would be lost."""
     made = dict(pairs)
@@ -81,7 +67,7 @@ def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
 
 def _from_yaml(text: str) -> Any:
     """A schema as JSON would have it: edges are numbers, and missing is a truth value."""
-    told = yaml.load(text, Loader=_Text)  # noqa: S506 - it builds nothing but texts, lists and mappings
+    told = _plain(yaml.compose(text, Loader=yaml.BaseLoader))
     if not isinstance(told, dict):
         return told
     _judge(told, "declared")
@@ -92,6 +78,15 @@ def _from_yaml(text: str) -> Any:
             if isinstance(column.get("edges"), list):
                 column["edges"] = [_number(edge) for edge in column["edges"]]
     return told
+
+
+def _plain(node: Any) -> Any:
+    """Texts, lists and mappings as they are written: yes is no truth value, and 007 is not 7."""
+    if isinstance(node, yaml.MappingNode):
+        return _once([(_plain(key), _plain(value)) for key, value in node.value])
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(each) for each in node.value]
+    return None if node is None else node.value
 
 
 def _judge(told: dict[Any, Any], key: str) -> None:
