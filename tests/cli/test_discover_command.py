@@ -120,4 +120,5 @@ def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
 
 
 def test_every_method_can_be_asked_for() -> None:
-    assert {method.value for method in Method} == {*METHODS, "noise-aware", "one-coin", "majority"}
+    others = {"noise-aware", "one-coin", "majority", "randomized"}
+    assert {method.value for method in Method} == {*METHODS, *others}
