@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -118,7 +119,7 @@ class Schema:
         """The columns' names."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many codes each column has."""
         return tuple(column.size for column in self.columns)

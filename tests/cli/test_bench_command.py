@@ -79,7 +79,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(run: Run) -> None:
     done = run("bench", "nothing")
     assert done.code == 2
     assert done.err.count("\n") == 1
-    for name in ("release", "growth", "noise", "startup", "truth", "truth-large", "sparse"):
+    for name in ("release", "growth", "noise", "startup", "truth", "truth-large", "sparse", "records"):
         assert name in done.err
 
 

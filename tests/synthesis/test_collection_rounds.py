@@ -132,9 +132,9 @@ def test_no_round_after_the_last() -> None:
         {"epsilon": "much"},
         {"schema": None},
         {"seen": "not base64!"},
-        {"now": [{"columns": [0, 9], "asked": 1, "support": [1]}]},
-        {"now": [{"columns": [0], "asked": 1, "support": [1]}]},
-        {"now": [{"columns": [0], "asked": 1, "support": [5, 0, 0]}]},
+        {"halves": [[], [{"columns": [0, 9], "asked": 1, "cells": [0], "counts": [1]}]]},
+        {"halves": [[], [{"columns": [0], "asked": 1, "cells": [9], "counts": [1]}]]},
+        {"halves": [[], [{"columns": [0], "asked": 1, "cells": [0], "counts": [5]}]]},
     ],
 )
 def test_what_is_no_collection(change: dict[str, Any]) -> None:

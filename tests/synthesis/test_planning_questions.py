@@ -23,8 +23,13 @@ ADULT = schema_of(ADULT_SIZES)
     [(0.5, 2), (1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (6, 2), (7, 3), (8, 3), (10, 4)],
 )
 def test_columns_of_a_question(epsilon: float, columns: int) -> None:
+    """More than two only where randomized response is best; every pair is asked about."""
     asked = planning.joints(ADULT, epsilon)
-    assert [question.columns for question in asked] == list(combinations(range(9), columns))
+    every = list(combinations(range(9), columns))
+    best = [planning.question_of(ADULT, each, epsilon).oracle.method for each in every]
+    wanted = [each for each, method in zip(every, best, strict=True) if columns == 2 or method == "krr"]
+    assert [question.columns for question in asked] == wanted
+    assert {pair for each in wanted for pair in combinations(each, 2)} == set(combinations(range(9), 2))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0, 8.0])
@@ -38,7 +43,19 @@ def test_chances_sum_to_one(epsilon: float, label: int | None, learned: bool) ->
     assert found.min() > 0
     assert found.sum() == pytest.approx(1.0)
     alone = found[: len(SIZES)].sum()
-    assert alone == pytest.approx(0.6 if epsilon <= 2 else 0.6 * 2.0 ** (2.0 - epsilon))
+    few = planning.one_column_share(1.0, len(SIZES))
+    assert alone == pytest.approx(few if epsilon <= 2 else few * 2.0 ** (2.0 - epsilon))
+
+
+def test_more_columns_leave_fewer_people_for_pairs() -> None:
+    assert [round(planning.one_column_share(1.0, d), 2) for d in (1, 4, 6, 9, 18)] == [
+        0.4,
+        0.4,
+        0.4,
+        0.6,
+        0.8,
+    ]
+    assert planning.one_column_share(4.0, 9) == pytest.approx(0.15)
 
 
 def test_most_questions_hold_the_label() -> None:
@@ -54,8 +71,8 @@ def test_columns_that_depend_are_asked_more() -> None:
     """Two classes in which columns 0 and 1 go together and the others are independent."""
     chances = np.hstack([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], np.full((2, 4), 0.5)])
     model = LatentClasses((2, 2, 2, 2), np.array([0.5, 0.5]), chances)
-    assert planning.dependence(model, (0, 1)) == pytest.approx(0.5)
-    assert planning.dependence(model, (1, 2)) == pytest.approx(0.0)
+    asked = [planning.question_of(schema_of((2, 2, 2, 2)), each, 1.0) for each in ((0, 1), (1, 2), (0, 1, 3))]
+    np.testing.assert_allclose(planning.dependence(model, asked), [0.5, 0.0, 0.5], atol=1e-12)
     schema = schema_of((2, 2, 2, 2))
     questions = planning.singles(schema, 0.5), planning.joints(schema, 0.5)
     together = planning.chances(0.5, questions, None, model)[4:]

@@ -71,8 +71,21 @@ class LocalEngine:
         )
         self._on_threads(stage, list(claims.blocks(size)), work)
 
-    def spread(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
-        """Call `work(first, last)` for ranges that cover `count` things of equal cost."""
+    def spread(
+        self,
+        stage: str,
+        count: int,
+        work: Callable[[int, int], None],
+        *,
+        operations: float = OPERATIONS_IN_A_MOMENT,
+    ) -> None:
+        """Call `work(first, last)` for ranges that cover `count` things of equal cost.
+
+        `operations` says how much work it is in all, if that can be little.
+        """
+        if operations < OPERATIONS_IN_A_MOMENT:
+            self._here(stage, count, work)
+            return
         step = max(1, min(256, count // (8 * self._threads)))
         self._on_threads(stage, [(a, min(a + step, count)) for a in range(0, count, step)], work)
 

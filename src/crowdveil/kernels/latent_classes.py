@@ -22,7 +22,8 @@ def climb(
     of_shares: Floats,
     of_chances: Floats,
 ) -> float:
-    """The log-likelihood of cells first ... last - 1; its slopes are added to `of_shares` and `of_chances`.
+    """The log-likelihood of cells first ... last - 1; its slopes, times shares and times chances, are added
+    to `of_shares` and `of_chances`.
 
     A cell is a value of each of some columns, `places[cell]` being rows of `chances[value, class]`. Its share
     m is the sum over classes of share times chances; a report supports it with chance other + (keep - other)
@@ -53,9 +54,9 @@ def climb(
         slope *= signal
         for c in range(classes):
             parts[c] *= slope
-            of_shares[c] += parts[c] / shares[c]
+            of_shares[c] += parts[c]
         for k in range(columns):
-            row, out = chances[places[cell, k]], of_chances[places[cell, k]]
+            out = of_chances[places[cell, k]]
             for c in range(classes):
-                out[c] += parts[c] / row[c]
+                out[c] += parts[c]
     return total

@@ -6,6 +6,7 @@ other one. Of n reports a share q + (p - q) share supports a cell, on average.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp
 from typing import Any, Protocol
 
@@ -67,6 +68,7 @@ class Oracle(Protocol):
         """Pure epsilon for a record."""
 
 
+@lru_cache(maxsize=2**14)
 def best_oracle(epsilon: float, cells: int) -> KRR | OUE | OLH:
     """The oracle with the least variance for a rare cell.
 

@@ -25,8 +25,9 @@ from crowdveil.randomness import Randomness, seeded
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis import planning
 from crowdveil.synthesis.latent_classes import LatentClasses
-from crowdveil.synthesis.model_choice import fitted_to
+from crowdveil.synthesis.model_choice import Halves, fitted_to
 from crowdveil.synthesis.questions import Question, Table, merged
+from crowdveil.synthesis.split_epsilon import check_epsilon
 
 FORMAT = 1
 MOST_PLACES = 10**9
@@ -44,13 +45,13 @@ class Collection:
     rounds: int = ROUNDS
     seed: int = 0
     number: int = 0  # of the round that is open
-    closed: tuple[tuple[Table, ...], ...] = ()  # from earlier rounds: what this round's plan follows
-    now: tuple[Table, ...] = ()  # from this round
+    planned: tuple[float, ...] = ()  # chances of this round's questions; none yet in the first round
+    halves: Halves = ((), ())  # what even places told in all rounds, and what odd ones did
     # Places that have reported, in any round.
     seen: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    planned: tuple[float, ...] = ()  # chances of this round's questions, once somebody needed them
 
     def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
         check_whole(self.rounds, "the number of rounds")
         if self.label is not None and self.label not in self.schema.names:
             raise ParameterError(f"there is no column {self.label!r} to be the label")
@@ -74,11 +75,11 @@ class Collection:
     @cached_property
     def chances(self) -> Floats:
         """How likely each question is asked in this round: settled when the round opens."""
-        if self.planned:
-            return np.array(self.planned)
+        return np.array(self.planned) if self.planned else self._chances()
+
+    def _chances(self, learned: LatentClasses | None = None) -> Floats:
         d = len(self.schema.columns)
         label = None if self.label is None else self.schema.names.index(self.label)
-        learned = fitted_to(self.closed, self.schema.sizes) if self.closed else None
         return planning.chances(self.epsilon, (self.questions[:d], self.questions[d:]), label, learned)
 
     def guarantee(self) -> Guarantee:
@@ -89,13 +90,10 @@ class Collection:
 
     def assign(self, places: Ints) -> Ints:
         """The question of each place, by its number: a coin of this round."""
-        coins = np.empty(places.size)
         rng = seeded(self.seed).part(f"round {self.number}")
-        blocks = places // PLACES_AT_ONCE
-        for block in np.unique(blocks).tolist():
-            mine = blocks == block
-            drawn = rng.stream(block, purpose="questions").uniforms(PLACES_AT_ONCE)
-            coins[mine] = drawn[places[mine] - block * PLACES_AT_ONCE]
+        blocks, mine = np.unique(places // PLACES_AT_ONCE, return_inverse=True)
+        drawn = [rng.stream(block, purpose="questions").uniforms(PLACES_AT_ONCE) for block in blocks.tolist()]
+        coins = np.array(drawn).reshape(-1, PLACES_AT_ONCE)[mine, places % PLACES_AT_ONCE]
         ends = np.cumsum(self.chances)
         found: Ints = np.minimum(np.searchsorted(ends, coins * ends[-1], side="right"), ends.size - 1)
         return found
@@ -104,17 +102,24 @@ class Collection:
 
     def ingest(self, reports: Mapping[int, tuple[Ints, NDArray[Any]]]) -> Collection:
         """With more reports: for each question's number the places that report, and what they send."""
-        places = np.concatenate([each for each, _ in reports.values()] or [np.zeros(0, dtype=np.int64)])
+        none = np.zeros(0, dtype=np.int64)
+        places = np.concatenate([none, *(who for who, _ in reports.values())])
+        answered = np.repeat(
+            np.array(list(reports), dtype=np.int64), [who.size for who, _ in reports.values()]
+        )
         seen = self._seen_with(places)
-        tables = list(self.now)
+        if (self.assign(places) != answered).any():
+            raise InputError("a report answers another question than its place was asked")
+        tables: tuple[list[Table], list[Table]] = ([*self.halves[0]], [*self.halves[1]])
         for number, (who, sent) in reports.items():
-            if not 0 <= number < len(self.questions) or (self.assign(who) != number).any():
-                raise InputError("a report answers another question than its place was asked")
             question = self.questions[number]
             if len(sent) != who.size:
                 raise InputError("there are not as many reports as places")
-            tables.append(Table(question, question.oracle.support(sent), int(who.size)))
-        return replace(self, now=merged([tables]), seen=seen, planned=tuple(self.chances.tolist()))
+            for half, mine in ((0, who % 2 == 0), (1, who % 2 == 1)):
+                if mine.any():
+                    support = question.oracle.support(sent[mine])
+                    tables[half].append(Table(question, support, int(np.count_nonzero(mine))))
+        return replace(self, halves=(merged([tables[0]]), merged([tables[1]])), seen=seen)
 
     def _seen_with(self, places: Ints) -> Flags:
         if places.size == 0:
@@ -124,28 +129,30 @@ class Collection:
         size = max(self.seen.size, int(places.max()) + 1)
         seen = np.zeros(size, dtype=np.bool_)
         seen[: self.seen.size] = self.seen
-        if seen[places].any() or np.unique(places).size < places.size:
-            raise InputError("somebody has reported already: each record is reported about once")
         seen[places] = True
+        if np.count_nonzero(seen) < np.count_nonzero(self.seen) + places.size:
+            raise InputError("somebody has reported already: each record is reported about once")
         return seen
 
     def advance(self) -> Collection:
         """With this round closed and the next one open, whose plan follows all that was told."""
         if self.number + 1 >= self.rounds:
             raise ParameterError(f"there are {self.rounds} rounds, and this is the last one")
-        closed = (*self.closed, self.now)
-        return replace(self, number=self.number + 1, closed=closed, now=(), planned=())
+        # What may be worth anything is asked about once more, also where it would not be believed yet.
+        learned = fitted_to(self.halves, self.schema.sizes, least_worth=0.0) if self.tables else None
+        chances = self._chances(learned)
+        return replace(self, number=self.number + 1, planned=tuple(chances.tolist()))
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Everything that was told, a table for each question."""
-        return merged((*self.closed, self.now))
+        return merged(self.halves)
 
     def fitted(self, *, engine: LocalEngine | None = None) -> LatentClasses:
         """The classes of records that explain all reports."""
         if not self.tables:
             raise InputError("nobody has reported yet")
-        return fitted_to((*self.closed, self.now), self.schema.sizes, engine=engine)
+        return fitted_to(self.halves, self.schema.sizes, engine=engine)
 
     # --- keep ----------------------------------------------------------------------------------------------
 
@@ -159,9 +166,8 @@ class Collection:
             "rounds": self.rounds,
             "seed": self.seed,
             "round": self.number,
-            "planned": self.chances.tolist(),
-            "closed": [[_kept(table) for table in tables] for tables in self.closed],
-            "now": [_kept(table) for table in self.now],
+            "planned": list(self.planned),
+            "halves": [[_kept(table) for table in half] for half in self.halves],
             "places": int(self.seen.size),
             "seen": base64.b64encode(np.packbits(self.seen).tobytes()).decode(),
         }
@@ -175,13 +181,13 @@ class Collection:
             fresh = cls(
                 Schema.from_dict(kept["schema"]), kept["epsilon"], kept["label"], kept["rounds"], kept["seed"]
             )
+            even, odd = (tuple(fresh._table(each) for each in half) for half in kept["halves"])
             bits = np.frombuffer(base64.b64decode(kept["seen"], validate=True), dtype=np.uint8)
             return replace(
                 fresh,
                 number=kept["round"],
                 planned=tuple(float(chance) for chance in kept["planned"]),
-                closed=tuple(tuple(fresh._table(each) for each in tables) for tables in kept["closed"]),
-                now=tuple(fresh._table(each) for each in kept["now"]),
+                halves=(even, odd),
                 seen=np.unpackbits(bits, count=kept["places"]).astype(np.bool_),
             )
         except (KeyError, TypeError, ValueError, IndexError, ParameterError):
@@ -190,17 +196,21 @@ class Collection:
     def _table(self, kept: Mapping[str, Any]) -> Table:
         known = {question.columns: question for question in self.questions}
         question = known[tuple(kept["columns"])]
-        support = np.array(kept["support"], dtype=np.int64)
-        if support.shape != (question.cells,) or support.min() < 0 or support.max() > kept["asked"]:
+        cells, counts = (np.array(kept[key], dtype=np.int64) for key in ("cells", "counts"))
+        if cells.size and (cells.min() < 0 or counts.min() < 0 or counts.max() > kept["asked"]):
             raise ValueError
+        support = np.zeros(question.cells, dtype=np.int64)
+        support[cells] = counts
         return Table(question, support, int(kept["asked"]))
 
 
 def _kept(table: Table) -> dict[str, Any]:
+    cells = np.flatnonzero(table.support)
     return {
         "columns": list(table.question.columns),
         "asked": table.asked,
-        "support": table.support.tolist(),
+        "cells": cells.tolist(),
+        "counts": table.support[cells].tolist(),
     }
 
 

@@ -6,8 +6,9 @@ them are fitted together by maximum likelihood under the oracles' own laws. What
 noise, many of them show together; and the fit is a proper distribution, with no negative cell and no two
 tables that contradict each other.
 
-Classes are held near to what they have in common (`apart`), and that near to even shares (`uneven`), by
-penalties on logarithms of odds: with little information columns come out independent.
+Classes are held near to what they have in common (`apart`, which may differ from column to column: see
+`model_choice`), and that near to even shares (`uneven`), by penalties on logarithms of odds: with little
+information columns come out independent.
 
 The likelihood of a table is that of its cells one by one (for randomized response it is exact; bits of unary
 or hashed reports are taken for independent). It is post-processing: it costs nothing.
@@ -28,12 +29,13 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels.latent_classes import climb
 from crowdveil.randomness import Randomness, seeded
+from crowdveil.synthesis.descent import lowest
 from crowdveil.synthesis.marginals import rounded
 from crowdveil.synthesis.questions import Table
 
 CLASSES = 16
 APART = 3.0  # penalty of classes that differ, in squared logarithms of odds
-UNEVEN = 1.0  # penalty of uneven shares of values
+UNEVEN = 0.2  # penalty of uneven shares of values
 START = 0.3  # how far classes are apart to begin with
 STEPS = 200
 BLOCKS = 16  # of cells, added up in one order whatever the threads
@@ -66,6 +68,12 @@ class LatentClasses:
             found = found * self.of_column(column).reshape(-1, *shape)
         whole: Floats = found.sum(axis=0)
         return whole
+
+    def without(self, column: int) -> LatentClasses:
+        """The same classes, but for one column that does not depend on them."""
+        chances = self.chances.copy()
+        chances[:, self.begins[column] : self.begins[column + 1]] = self.shares @ self.of_column(column)
+        return LatentClasses(self.sizes, self.shares, chances)
 
     def sample(self, rows: int, *, rng: Randomness) -> Codes:
         """(rows, d): codes of records, in random order.
@@ -102,11 +110,20 @@ class _Cells:
     zeros: Floats
 
 
-def _stacked(tables: Sequence[Table], begins: Ints) -> list[_Cells]:
-    kinds: dict[int, list[Table]] = {}
-    for table in tables:
-        kinds.setdefault(len(table.question.columns), []).append(table)
-    return [_cells(each, begins) for _, each in sorted(kinds.items())]
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All tables of reports about columns of these sizes, ready to be explained."""
+
+    sizes: tuple[int, ...]
+    kinds: tuple[_Cells, ...]  # for each number of columns
+
+    @classmethod
+    def of(cls, tables: Sequence[Table], sizes: tuple[int, ...]) -> Evidence:
+        """What these tables tell."""
+        begins, kinds = begins_of(sizes), dict[int, list[Table]]()
+        for table in tables:
+            kinds.setdefault(len(table.question.columns), []).append(table)
+        return cls(sizes, tuple(_cells(each, begins) for _, each in sorted(kinds.items())))
 
 
 def _cells(tables: Sequence[Table], begins: Ints) -> _Cells:
@@ -125,80 +142,86 @@ def _cells(tables: Sequence[Table], begins: Ints) -> _Cells:
 
 
 def fit(
-    tables: Sequence[Table],
-    sizes: tuple[int, ...],
+    told: Evidence,
     *,
     classes: int = CLASSES,
-    apart: float = APART,
+    apart: float | Floats = APART,
     uneven: float = UNEVEN,
     steps: int = STEPS,
+    start: LatentClasses | None = None,
     engine: LocalEngine | None = None,
 ) -> LatentClasses:
-    """The classes that explain all tables best, penalties included."""
-    from scipy.optimize import minimize
+    """The classes that explain what was told best, penalties included; `apart` is of all columns or of each.
 
+    The climb begins near to independence, or from the classes at `start`.
+    """
     if classes < 1:
         raise ParameterError(f"there must be at least one class, not {classes}")
-    engine, begins = engine or LocalEngine(), begins_of(sizes)
-    stacks, values = _stacked(tables, begins), int(begins[-1])
-    start = START * seeded(0).stream("classes", purpose="latent classes").normals(classes * values)
+    engine, sizes, begins = engine or LocalEngine(), told.sizes, begins_of(told.sizes)
+    values = int(begins[-1])
+    held = np.repeat(np.broadcast_to(np.asarray(apart, dtype=np.float64), len(sizes)), sizes)
 
     def slopes(x: Floats) -> tuple[float, Floats]:
         shares, common, own = _unpacked(x, classes, values)
         chances = _softmax(common + own, begins)
-        gain, of_shares, of_chances = _likelihood(stacks, shares, chances, engine)
-        spread = np.square(own).sum(axis=1)
+        gain, of_shares, of_chances = _likelihood(told, shares, chances, engine)
+        spread = (np.square(own) * held).sum(axis=1)
         around = common - _column_means(common, begins)
-        loss = -gain + 0.5 * apart * float(shares @ spread) + 0.5 * uneven * float(around @ around)
-        of_shares = -of_shares + 0.5 * apart * spread
+        loss = -gain + 0.5 * float(shares @ spread) + 0.5 * uneven * float(around @ around)
+        of_shares = -of_shares + 0.5 * spread
         of_logs = _through_softmax(-of_chances, chances, begins)
         return loss, np.concatenate(
             [
                 shares * (of_shares - shares @ of_shares),
                 of_logs.sum(axis=0) + uneven * around,
-                (of_logs + apart * shares[:, None] * own).ravel(),
+                (of_logs + held * shares[:, None] * own).ravel(),
             ]
         )
 
-    found = minimize(
-        slopes,
-        np.concatenate([np.zeros(classes + values), start]),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": steps, "maxcor": 20},
-    )
-    shares, common, own = _unpacked(found.x, classes, values)
+    begin = _near_independence(classes, values) if start is None else _packed(start)
+    shares, common, own = _unpacked(lowest(slopes, begin, steps=steps), classes, values)
     return LatentClasses(sizes, shares, _softmax(common + own, begins))
 
 
-def log_likelihood(
-    classes: LatentClasses, tables: Sequence[Table], *, engine: LocalEngine | None = None
-) -> float:
-    """How well classes explain tables."""
-    stacks = _stacked(tables, classes.begins)
-    return _likelihood(stacks, classes.shares, classes.chances, engine or LocalEngine())[0]
+def _near_independence(classes: int, values: int) -> Floats:
+    own = START * seeded(0).stream("classes", purpose="latent classes").normals(classes * values)
+    return np.concatenate([np.zeros(classes + values), own])
+
+
+def _packed(classes: LatentClasses) -> Floats:
+    """What `_unpacked` takes apart: one of many ways to write these classes down."""
+    logs = np.log(classes.chances)
+    logs -= np.stack([_column_means(each, classes.begins) for each in logs])
+    common = classes.shares @ logs
+    return np.concatenate([np.log(classes.shares), common, (logs - common).ravel()])
+
+
+def log_likelihood(classes: LatentClasses, told: Evidence, *, engine: LocalEngine | None = None) -> float:
+    """How well classes explain what was told."""
+    return _likelihood(told, classes.shares, classes.chances, engine or LocalEngine())[0]
 
 
 def _likelihood(
-    stacks: Sequence[_Cells], shares: Floats, chances: Floats, engine: LocalEngine
+    told: Evidence, shares: Floats, chances: Floats, engine: LocalEngine
 ) -> tuple[float, Floats, Floats]:
     """The log-likelihood and its slopes along shares (C,) and chances (C, V)."""
     by_value = np.ascontiguousarray(chances.T)
-    gains = np.zeros(BLOCKS * len(stacks))
+    gains = np.zeros(BLOCKS * len(told.kinds))
     of_shares = np.zeros((gains.size, shares.size))
     of_chances = np.zeros((gains.size, *by_value.shape))
 
     def some(first: int, last: int) -> None:
         for block in range(first, last):
-            cells, part = stacks[block // BLOCKS], block % BLOCKS
+            cells, part = told.kinds[block // BLOCKS], block % BLOCKS
             many = cells.keep.size
             gains[block] = climb(
                 *(cells.places, cells.keep, cells.other, cells.ones, cells.zeros, shares, by_value),
                 *(many * part // BLOCKS, many * (part + 1) // BLOCKS, of_shares[block], of_chances[block]),
             )
 
-    engine.spread("fitting", gains.size, some)
-    return float(gains.sum()), of_shares.sum(axis=0), of_chances.sum(axis=0).T
+    work = shares.size * sum(cells.places.size for cells in told.kinds)
+    engine.spread("fitting", gains.size, some, operations=float(work))
+    return float(gains.sum()), of_shares.sum(axis=0) / shares, (of_chances.sum(axis=0) / by_value).T
 
 
 def _unpacked(x: Floats, classes: int, values: int) -> tuple[Floats, Floats, Floats]:

@@ -1,47 +1,70 @@
-"""How far classes may be apart: what explains reports best that the fit has not seen.
+"""How far classes may be apart in each column: what half of the reports say must explain the other half.
 
-Reports come in rounds. With a penalty too small the classes follow the noise of the tables they were fitted
-to, and explain those of the next round worse. So classes are fitted to all rounds but the last with several
-penalties, and the last round says which to take. It is post-processing, and costs nothing.
+A penalty that suits a table of strong dependence fits noise into columns that depend on nothing. So each half
+of the reports is fitted with several penalties, and for each column the other half says what its dependence
+on classes is worth: how much better it is explained than by the same classes without it. A column keeps the
+penalty that is worth most; where none is worth anything, it is left independent. It is post-processing, and
+costs nothing.
+
+One measure for all columns (the likelihood of the other half as a whole) will not do: a few columns that
+depend strongly would have all the others fitted to noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from crowdveil.arrays import Floats
 from crowdveil.engines import LocalEngine
-from crowdveil.synthesis.latent_classes import APART, LatentClasses, fit, log_likelihood
+from crowdveil.synthesis.latent_classes import APART, Evidence, LatentClasses, fit, log_likelihood
 from crowdveil.synthesis.questions import Table, merged
 
-PENALTIES = (APART, 10.0, 30.0, 100.0)  # the last one leaves columns all but independent
-WITHIN = (
-    1.0  # of the best log-likelihood: then classes may be farther apart, as all rounds tell more than some
-)
-STEPS = 80  # of fits that are only compared
+PENALTIES = (APART, 10.0, 30.0)
+INDEPENDENT = 100.0  # a penalty that leaves a column all but independent
+LEAST_WORTH = 1.0  # of log-likelihood: less is taken for chance
+STEPS, MORE_STEPS = 80, 30  # of fits that are only compared: of the first one, and from one to the next
+
+Halves = tuple[Sequence[Table], Sequence[Table]]
 
 
 def fitted_to(
-    rounds: Sequence[Sequence[Table]], sizes: tuple[int, ...], *, engine: LocalEngine | None = None
+    halves: Halves,
+    sizes: tuple[int, ...],
+    *,
+    least_worth: float = LEAST_WORTH,
+    engine: LocalEngine | None = None,
 ) -> LatentClasses:
-    """The classes that explain the reports of all rounds."""
-    told = [tables for tables in rounds if tables]
-    apart = chosen_penalty(told, sizes, engine=engine) if len(told) > 1 else APART
-    return fit(merged(told), sizes, apart=apart, engine=engine)
+    """The classes that explain both halves of the reports."""
+    apart = chosen_penalties(halves, sizes, least_worth=least_worth, engine=engine)
+    return fit(Evidence.of(merged(halves), sizes), apart=apart, engine=engine)
 
 
-def chosen_penalty(
-    rounds: Sequence[Sequence[Table]], sizes: tuple[int, ...], *, engine: LocalEngine | None = None
-) -> float:
-    """The least penalty that explains the last round about as well as the best one does.
+def chosen_penalties(
+    halves: Halves,
+    sizes: tuple[int, ...],
+    *,
+    least_worth: float = LEAST_WORTH,
+    engine: LocalEngine | None = None,
+) -> Floats:
+    """(d,): the penalty of each column."""
+    if not all(halves):
+        return np.full(len(sizes), INDEPENDENT)
+    first, second = (Evidence.of(half, sizes) for half in halves)
+    worth = _worth(first, second, engine) + _worth(second, first, engine)
+    best = np.argmax(worth, axis=0)
+    return np.where(np.max(worth, axis=0) > least_worth, np.array(PENALTIES)[best], INDEPENDENT)
 
-    Penalties are tried from the least on, until one explains it clearly worse than another did.
-    """
-    seen, unseen = merged(rounds[:-1]), tuple(rounds[-1])
-    found: dict[float, float] = {}
-    for apart in PENALTIES:
-        tried = fit(seen, sizes, apart=apart, steps=STEPS, engine=engine)
-        found[apart] = log_likelihood(tried, unseen, engine=engine)
-        if found[apart] < max(found.values()) - WITHIN:
-            break
-    best = max(found.values())
-    return min(apart for apart, gain in found.items() if gain >= best - WITHIN)
+
+def _worth(seen: Evidence, unseen: Evidence, engine: LocalEngine | None) -> Floats:
+    """(penalties, d): by how much the unseen half is explained better with a column's dependence."""
+    found = np.zeros((len(PENALTIES), len(seen.sizes)))
+    classes: LatentClasses | None = None
+    for place, apart in enumerate(PENALTIES):
+        steps = STEPS if classes is None else MORE_STEPS
+        classes = fit(seen, apart=apart, steps=steps, start=classes, engine=engine)
+        without = [classes.without(column) for column in range(len(seen.sizes))]
+        found[place] = log_likelihood(classes, unseen, engine=engine)
+        found[place] -= [log_likelihood(each, unseen, engine=engine) for each in without]
+    return found

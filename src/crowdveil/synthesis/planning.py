@@ -2,7 +2,8 @@
 
 A question about more columns tells about more pairs of them at once, but each less well, as it has more
 cells. How many columns a question should have follows from epsilon and the sizes of columns: for each number
-of columns, what one report tells about each pair is added up over all questions that hold the pair.
+of columns, what one report tells about each pair is added up over all questions that hold the pair. More than
+two are asked about only where randomized response is the best oracle, so that a report supports one cell.
 
 Some people are asked about one column: at a small epsilon pairs alone would not even tell the shares of
 single values.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from math import prod, sqrt
+from math import comb, prod, sqrt
 
 import numpy as np
 
@@ -28,13 +29,14 @@ from crowdveil.synthesis.questions import Question
 
 MOST_COLUMNS = 5  # of a question
 MOST_QUESTIONS = 20_000
-MOST_DENSE = 400_000  # cells of all questions whose reports support many cells: fitting takes their time
-ONE_COLUMN = 0.6  # of people, up to epsilon 2; then halved for every unit
+MOST_CELLS_IN_ALL = 2_000_000  # of all questions of more than two columns: they are kept, and counted
+TOGETHER = 3.6  # columns, so to say, of all: that share of people is asked about more columns up to epsilon 2
+MOST_TOGETHER = 0.6
 LABELLED = 0.75  # of questions about more columns hold the label, if there is one
 SMALL_FIRST = 0.5  # questions are asked in proportion to 1 / cells^this
 ADAPTED = 0.5  # of people in later rounds follow what was learned
-NO_DEPENDENCE = 0.01  # total variation of learned tables from independent ones
-MOSTLY = 0.9  # of people are asked about one column then
+NO_DEPENDENCE = 0.003  # total variation of learned tables from independent ones
+MOSTLY = 0.95  # of people are asked about one column then
 
 
 def question_of(schema: Schema, columns: Sequence[int], epsilon: float) -> Question:
@@ -60,32 +62,31 @@ def singles(schema: Schema, epsilon: float) -> list[Question]:
 
 def joints(schema: Schema, epsilon: float) -> list[Question]:
     """A question about every few columns: as many of them as tell most about pairs."""
-    tried = {columns: _all(schema, columns, epsilon) for columns in _numbers(schema)}
+    tried = [_all(schema, columns, epsilon) for columns in _numbers(schema)]
     if not tried:
         return []
-    fitting = {
-        columns: asked for columns, asked in tried.items() if columns == 2 or _dense(asked) <= MOST_DENSE
-    }
-    return min(fitting.values(), key=lambda asked: _expected_error(schema, asked))
+    return min((asked for asked in tried if asked), key=lambda asked: _expected_error(schema, asked))
 
 
 def _numbers(schema: Schema) -> Iterator[int]:
     """How many columns a question may have."""
-    d, asked = len(schema.columns), 1
+    d = len(schema.columns)
     for columns in range(2, min(d, MOST_COLUMNS) + 1):
-        asked = prod(range(d - columns + 1, d + 1)) // prod(range(1, columns + 1))
         largest = prod(sorted(schema.sizes)[-columns:])
-        if columns > 2 and (asked > MOST_QUESTIONS or largest > MOST_CELLS):
+        if columns > 2 and (comb(d, columns) > MOST_QUESTIONS or largest > MOST_CELLS):
             return
         yield columns
 
 
 def _all(schema: Schema, columns: int, epsilon: float) -> list[Question]:
-    return [question_of(schema, each, epsilon) for each in combinations(range(len(schema.columns)), columns)]
-
-
-def _dense(questions: Sequence[Question]) -> int:
-    return sum(each.cells for each in questions if each.oracle.method != "krr")
+    """All questions about so many columns that may be asked; none, if they leave out a pair."""
+    every = [question_of(schema, each, epsilon) for each in combinations(range(len(schema.columns)), columns)]
+    if columns == 2:
+        return every
+    asked = [question for question in every if question.oracle.method == "krr"]
+    pairs = {pair for question in asked for pair in combinations(question.columns, 2)}
+    whole = len(pairs) == comb(len(schema.columns), 2)
+    return asked if whole and sum(each.cells for each in asked) <= MOST_CELLS_IN_ALL else []
 
 
 def _expected_error(schema: Schema, questions: Sequence[Question]) -> float:
@@ -124,8 +125,8 @@ def chances(
     single, joint = questions
     if not joint:
         return _normal(np.array([one_column_weight(each) for each in single]))
-    share = min(ONE_COLUMN, ONE_COLUMN * 2.0 ** (2.0 - epsilon))
-    depend = None if learned is None else np.array([dependence(learned, each.columns) for each in joint])
+    share = one_column_share(epsilon, len(single))
+    depend = None if learned is None else dependence(learned, joint)
     if depend is not None and depend.mean() < NO_DEPENDENCE:
         share = MOSTLY
     alone = share * _normal(np.array([one_column_weight(each) for each in single]))
@@ -139,23 +140,34 @@ def chances(
     return np.concatenate([alone, (1.0 - share) * together])
 
 
+def one_column_share(epsilon: float, columns: int) -> float:
+    """Of people who are asked about one column: halved for every unit of epsilon beyond 2.
+
+    The more columns there are, the more pairs of them share those who are asked about pairs, and the less
+    they can tell about each.
+    """
+    few = 1.0 - min(MOST_TOGETHER, TOGETHER / columns)
+    return float(min(few, few * 2.0 ** (2.0 - epsilon)))
+
+
 def one_column_weight(question: Question) -> float:
     """People needed: the error of a column is cells * sqrt(variance / people), and the sum is to be least."""
     p, q = question.oracle.keep, question.oracle.other
     return float((question.cells**2 * q * (1.0 - q) / (p - q) ** 2) ** (1.0 / 3.0))
 
 
-def dependence(learned: LatentClasses, columns: Sequence[int]) -> float:
-    """How far the learned pairs among columns are from independent ones: total variation, added up.
+def dependence(learned: LatentClasses, questions: Sequence[Question]) -> Floats:
+    """How far the learned pairs of each question are from independent ones: total variation, added up.
 
     The classes are held near to each other where reports tell little, so that noise does not count as
     dependence, as it would in tables of single pairs.
     """
-    total = 0.0
-    for a, b in combinations(columns, 2):
-        pair = learned.marginal((a, b))
-        total += 0.5 * float(np.abs(pair - np.outer(pair.sum(axis=1), pair.sum(axis=0))).sum())
-    return total
+    pairs = {pair: _distance(learned.marginal(pair)) for pair in combinations(range(len(learned.sizes)), 2)}
+    return np.array([sum(pairs[pair] for pair in combinations(each.columns, 2)) for each in questions])
+
+
+def _distance(pair: Floats) -> float:
+    return 0.5 * float(np.abs(pair - np.outer(pair.sum(axis=1), pair.sum(axis=0))).sum())
 
 
 def _normal(weights: Floats) -> Floats:

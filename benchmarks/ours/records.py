@@ -1,0 +1,80 @@
+"""Ours in this process: shares of cells from randomized reports, and synthetic records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+
+import numpy as np
+
+from benchmarks.stopwatch import Arrays, Steps
+from crowdveil.arrays import Codes
+from crowdveil.local.oracle import KRR, OLH, OUE, Oracle, best_oracle
+from crowdveil.randomness import secure
+from crowdveil.records import Column, Records, Schema
+from crowdveil.synthesis import classes, independent, latent_classes
+from crowdveil.synthesis.questions import Question, Table
+
+LIBRARY = f"crowdveil {version('crowdveil')}"
+ORACLES: dict[str, Callable[[float, int], Oracle]] = {"krr": KRR, "oue": OUE, "olh": OLH}
+
+
+def as_records(arrays: Arrays) -> Records:
+    """Rows of codes, with as many values in each column as were declared."""
+    columns = (
+        Column(f"column-{place}", tuple(f"v{value}" for value in range(size)))
+        for place, size in enumerate(arrays["sizes"].tolist())
+    )
+    return Records(Schema(tuple(columns)), arrays["codes"])
+
+
+def shares(inputs: Arrays, oracle: str, epsilon: float) -> Steps:
+    """Reports of all codes, and the shares of cells from them; secure, exact randomness."""
+    codes, made = inputs["codes"], ORACLES[oracle](epsilon, int(inputs["cells"]))
+    yield
+    found = made.frequencies(made.support(made.perturb(codes)), codes.size)
+    yield
+    return {"shares": found}
+
+
+def records(inputs: Arrays, method: str, epsilon: float) -> Steps:
+    """Reports of all records, what they tell, and as many synthetic records."""
+    real = as_records(inputs)
+    yield
+    if method == "independent":
+        made = independent.synthesize(real, independent.Independent(epsilon))
+    else:
+        made = classes.synthesize(real, classes.Crowdveil(epsilon))
+    yield
+    return {"codes": made.records.codes}
+
+
+def from_tables(inputs: Arrays, used: bool) -> Steps:
+    """Classes fitted to given tables, and records drawn from them; `used`: once before the clock starts."""
+    tables, sizes = tables_of(inputs), tuple(inputs["sizes"].tolist())
+
+    def work() -> Codes:
+        return latent_classes.fit(latent_classes.Evidence.of(tables, sizes)).sample(
+            int(inputs["rows"]), rng=secure()
+        )
+
+    if used:
+        work()
+    yield
+    codes = work()
+    yield
+    return {"codes": codes}
+
+
+def tables_of(inputs: Arrays) -> list[Table]:
+    """Tables of counted reports; columns beyond a table's own are -1."""
+    sizes, epsilon = inputs["sizes"], float(inputs["epsilon"])
+    counts = np.split(inputs["support"], inputs["ends"][:-1])
+    found = []
+    for places, support, asked in zip(inputs["columns"], counts, inputs["asked"].tolist(), strict=True):
+        columns = tuple(places[places >= 0].tolist())
+        question = Question(
+            columns, tuple(int(sizes[c]) for c in columns), best_oracle(epsilon, support.size)
+        )
+        found.append(Table(question, support, asked))
+    return found

@@ -1,0 +1,137 @@
+"""SamPrivSyn's batches: what it believes about two columns that depend on each other, by a batch's size.
+
+Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, figure 8:
+mutual information of marital-status and relationship at epsilon 5, on Adult and SYN3-Adult. The paper tells
+of no repetitions. Beside the pair stands the mean over *all* pairs, which SamPrivSyn draws in proportion:
+from noisy tables mutual information comes out too large, the more so the more cells a pair has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from crowdveil.evaluation.marginals import distances
+from crowdveil.experiments import records_data
+from crowdveil.experiments.datasets import data_folder
+from crowdveil.experiments.records import ADULT
+from crowdveil.experiments.records_trials import Scores, averaged
+from crowdveil.experiments.result import Outcome, Settings
+from crowdveil.experiments.sparse_trials import share_legend
+from crowdveil.randomness import seeded
+from crowdveil.records import Records
+from crowdveil.report import plots
+from crowdveil.synthesis import samprivsyn
+from crowdveil.synthesis.choices import in_random_order
+from crowdveil.synthesis.marginals import mutual_information
+from crowdveil.synthesis.samprivsyn import SamPrivSyn
+
+EPSILON = 5.0
+PAIR = ("marital-status", "relationship")
+BATCHES = (200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
+PRINTED = {"true": 0.71, "best_batches": [1_000, 5_000]}
+MEASURES = {
+    "estimated": "estimated",
+    "synthetic": "of synthetic rows",
+    "true": "true",
+}
+
+
+def batches(settings: Settings) -> Outcome:
+    """Figure 8: mutual information that SamPrivSyn finds between two columns, by the size of a batch."""
+    whole = records_data.adult(data_folder(settings.data))
+    return batched({ADULT: whole, "SYN3-Adult": records_data.syn3(whole)}, PAIR, settings)
+
+
+def batched(
+    tables: Mapping[str, Records],
+    pair: tuple[str, str],
+    settings: Settings,
+    sizes: Sequence[int] = BATCHES,
+) -> Outcome:
+    """Mutual information of a pair of these tables' columns, by the size of a batch: means over seeds."""
+    rows: list[dict[str, Any]] = []
+    for table, records in tables.items():
+        for size in sizes:
+            settings.engine.progress(f"{table}, batches of {size:,}", len(rows) / len(tables) / len(sizes))
+            found = [believed(records, pair, size, seed) for seed in settings.each_seed()]
+            rows.append({"table": table, "batch": size, "seeds": len(found)} | averaged(found))
+    return Outcome(
+        {
+            "experiment": "records-batches",
+            "seeds": settings.seeds,
+            "epsilon": EPSILON,
+            "pair": list(pair),
+            "paper": PRINTED,
+            "tables": [{"table": table} | truth(records) for table, records in tables.items()],
+            "rows": rows,
+        },
+        ["table", "batch", *MEASURES.values(), "error", "asked about it", "mean of all", "true", "2-way TVD"],
+        [
+            [row["table"], f"{row['batch']:,}", *(f"{row[key]:.3f}" for key in MEASURES)]
+            + [f"{row['error']:.3f}", f"{row['asked']:,.0f}"]
+            + [f"{row[key]:.3f}" for key in ("mean_of_pairs", "true_mean_of_pairs", "tvd2")]
+            for row in rows
+        ],
+        _picture(rows),
+        f"Mutual information of {pair[0]} and {pair[1]} in nats at epsilon {EPSILON:g}, and the mean over "
+        "all pairs. Error: how far the estimate is from the truth, on average over seeds.",
+    )
+
+
+def believed(records: Records, pair: tuple[str, str], batch: int, seed: int) -> Scores:
+    """What SamPrivSyn believes about a pair after the last batch, and about all pairs."""
+    parameters, rng = SamPrivSyn(EPSILON, batch), seeded(seed)
+    found = samprivsyn.sampled(in_random_order(records, rng=rng), parameters, rng=rng)
+    made = samprivsyn.synthesize(records, parameters, rng=rng)
+    place = found.pairs.index(tuple(sorted(records.schema.index(name) for name in pair)))
+    real = information_of(records, pair)
+    estimated = float(found.information[place])
+    return {
+        "estimated": estimated,
+        "synthetic": information_of(made.records, pair),
+        "true": real,
+        "error": abs(estimated - real),
+        "asked": float(found.counts[place].sum()),
+        "mean_of_pairs": float(found.information.mean()),
+        "true_mean_of_pairs": float(np.mean(_all_pairs(records))),
+        "tvd2": distances(records, made.records, 2).mean,
+    }
+
+
+def truth(records: Records) -> dict[str, Any]:
+    """The pair that really depends most, and the mean of all."""
+    found, names = _all_pairs(records), records.schema.names
+    a, b = list(combinations(range(len(names)), 2))[int(np.argmax(found))]
+    return {"most": [names[a], names[b]], "information": max(found), "mean": float(np.mean(found))}
+
+
+def information_of(records: Records, pair: Sequence[str | int]) -> float:
+    """Mutual information of two columns of records, in nats."""
+    return mutual_information(records.pair(pair[0], pair[1]) / len(records))
+
+
+def _all_pairs(records: Records) -> list[float]:
+    return [information_of(records, pair) for pair in combinations(range(len(records.schema.columns)), 2)]
+
+
+def _picture(rows: list[dict[str, Any]]) -> Figure:
+    """A panel for each table."""
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    made, axes = plots.figure(4.5 * len(tables), 3.4, 1, len(tables))
+    for panel, table in zip(axes, tables, strict=True):
+        mine = [row for row in rows if row["table"] == table]
+        sizes = [row["batch"] for row in mine]
+        lines = {name: (sizes, [row[key] for row in mine]) for key, name in MEASURES.items()}
+        lines["mean of all pairs"] = (sizes, [row["mean_of_pairs"] for row in mine])
+        lines["true mean of all pairs"] = (sizes, [row["true_mean_of_pairs"] for row in mine])
+        plots.draw_lines(panel, lines, "mutual information, nats", dashed=MEASURES["true"])
+        panel.set_xscale("log")
+        panel.set_xlabel(f"people of a batch; {table}")
+    made.set_layout_engine("constrained")  # makes room for the legend
+    share_legend(made)
+    return made
