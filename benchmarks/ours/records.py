@@ -9,7 +9,11 @@ import numpy as np
 
 from benchmarks.stopwatch import Arrays, Steps
 from crowdveil.arrays import Codes
-from crowdveil.local.oracle import KRR, OLH, OUE, Oracle, best_oracle
+from crowdveil.local.best_oracle import best_oracle
+from crowdveil.local.krr import KRR
+from crowdveil.local.olh import OLH
+from crowdveil.local.oracle import Oracle
+from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure
 from crowdveil.records import Column, Records, Schema
 from crowdveil.synthesis import classes, independent, latent_classes

@@ -16,10 +16,11 @@ from sparse_answers import ERROR
 from crowdveil.arrays import Flags
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.local import record_reports
+from crowdveil.local.best_oracle import best_oracle
 from crowdveil.local.bloom import Bloom
 from crowdveil.local.krr import KRR
 from crowdveil.local.olh import OLH
-from crowdveil.local.oracle import Oracle, best_oracle
+from crowdveil.local.oracle import Oracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure, seeded
 
@@ -165,7 +166,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(oracle: Any, monkeypatch
     codes = np.arange(1_234) % 9
     runs = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(record_reports, "_threads", lambda many=threads: many)
+        monkeypatch.setattr(record_reports, "cores", lambda many=threads: many)
         reports = oracle.perturb(codes, rng=seeded(1))
         runs.append((reports.tolist(), told_by(oracle, reports).tolist()))
     assert runs[0] == runs[1] == runs[2]

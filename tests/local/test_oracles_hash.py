@@ -119,7 +119,20 @@ def test_counts_of_bits_are_as_expected_and_shares_unbiased() -> None:
     assert np.linalg.matrix_rank(oracle.patterns.T.astype(float)) == 20
     exact = oracle.frequencies(expected * many, many)  # type: ignore[arg-type]
     assert exact == pytest.approx(shares, abs=1e-9)
-    assert np.abs(oracle.frequencies(counts, many) - shares).max() < 0.03
+    away = np.abs(oracle.frequencies(counts, many) - shares)
+    assert (away <= norm.isf(ERROR) * np.sqrt(oracle.variance(many))).all()
+
+
+def test_variances_of_shares_are_those_of_many_repeats() -> None:
+    """50,000 times five people; the spread of a variance over so many is .6 %, and 20 cells are averaged."""
+    oracle, repeats, n = Bloom(4.0, 20), 50_000, 5
+    rows = oracle.perturb(np.tile([0, 0, 3, 19, 19], repeats), rng=seeded(3))
+    bits = np.unpackbits(rows, axis=1, bitorder="little").reshape(repeats, n, 64).sum(axis=1)
+    found = np.var([oracle.frequencies(each, n) for each in bits], axis=0, ddof=1)
+    assert (found / oracle.variance(n)).mean() == pytest.approx(1.0, abs=0.02)
+    assert found == pytest.approx(oracle.variance(n), rel=0.05)
+    with pytest.raises(ParameterError, match="at least one report"):
+        oracle.variance(0)
 
 
 def test_more_cells_than_bits_still_have_shares_that_sum_to_about_one() -> None:

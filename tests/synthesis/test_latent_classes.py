@@ -14,7 +14,8 @@ from crowdveil.arrays import Codes, Floats
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels.latent_classes import climb
-from crowdveil.local.oracle import Oracle, best_oracle
+from crowdveil.local.best_oracle import best_oracle
+from crowdveil.local.oracle import Oracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import seeded
 from crowdveil.records import Records

@@ -9,7 +9,7 @@ import pytest
 from small_tables import ADULT_SIZES, SIZES, dependent, schema_of
 
 from crowdveil.errors import ParameterError
-from crowdveil.local.oracle import MOST_CELLS
+from crowdveil.local.record_reports import MOST_CELLS
 from crowdveil.randomness import seeded
 from crowdveil.synthesis import planning
 from crowdveil.synthesis.latent_classes import LatentClasses

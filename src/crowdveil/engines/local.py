@@ -29,7 +29,7 @@ def silent(stage: str, share: float) -> None:
     """Progress that nobody watches."""
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -42,7 +42,7 @@ class LocalEngine:
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
         if threads is not None and threads < 1:
             raise ParameterError(f"threads must be at least 1, not {threads}")
-        self._threads = threads or _cores()
+        self._threads = threads or cores()
         self.progress = progress
 
     def run(

@@ -15,9 +15,9 @@ import numpy as np
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.errors import ParameterError
 from crowdveil.evaluation.marginals import distances
+from crowdveil.experiments.records_simulation import population
 from crowdveil.randomness import seeded
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis.latent_classes import LatentClasses
 from crowdveil.synthesis.methods import METHODS
 
 MOST_RECORDS = 100_000  # that are simulated
@@ -78,16 +78,8 @@ def plan_records(wish: RecordsPlan) -> dict[str, Any]:
 
 
 def _people(wish: RecordsPlan, seed: int) -> Records:
-    """People of a few classes, each with a typical value in every column, and rare values as elsewhere."""
-    sizes = wish.schema.sizes
-    chances = []
-    for column, size in enumerate(sizes):
-        falling = 1.0 / np.arange(1.0, size + 1.0)
-        each = np.tile((1.0 - wish.dependence) * falling / falling.sum(), (CLASSES, 1))
-        each[np.arange(CLASSES), (np.arange(CLASSES) + column) % size] += wish.dependence
-        chances.append(each)
-    shares = 1.0 / np.arange(1.0, CLASSES + 1.0)
-    model = LatentClasses(sizes, shares / shares.sum(), np.concatenate(chances, axis=1))
+    """People of a few classes."""
+    model = population(wish.schema.sizes, wish.dependence, CLASSES)
     return Records(wish.schema, model.sample(min(wish.people, MOST_RECORDS), rng=seeded(seed).part("people")))
 
 

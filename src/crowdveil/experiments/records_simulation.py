@@ -7,6 +7,7 @@ Notation: z a person's class, c its number, v a code, a and b columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness
 from crowdveil.records import Column, Records, Schema
+from crowdveil.synthesis.latent_classes import LatentClasses
 
 MOST_CELLS = 10**9
 
@@ -56,34 +58,32 @@ class SimulatedRecords:
 
     def records(self, *, rng: Randomness) -> Records:
         """People drawn from the population."""
-        classes = _places(rng, "classes", self.rows, self.class_chances())
+        classes = _places(rng, "classes", self.rows, _falling(self.classes))
         codes = np.empty((self.rows, self.columns), dtype=np.int32)
         for column in range(self.columns):
             typical = _uniforms(rng, f"typical {column}", self.rows) < self.dependence
-            other = _places(rng, f"values {column}", self.rows, self._background())
-            codes[:, column] = np.where(typical, self._typical(column)[classes], other)
+            other = _places(rng, f"values {column}", self.rows, _falling(self.values))
+            codes[:, column] = np.where(typical, _typical(column, self.values, self.classes)[classes], other)
         return Records(self.schema(), codes)
 
-    def class_chances(self) -> Floats:
-        """The chance of each class."""
-        return _falling(self.classes)
+    def population(self) -> LatentClasses:
+        """What people are drawn from."""
+        return population((self.values,) * self.columns, self.dependence, self.classes)
 
-    def chances(self, column: int) -> Floats:
-        """(classes, values): the chance of each value of a column in each class."""
-        found = np.tile((1 - self.dependence) * self._background(), (self.classes, 1))
-        found[np.arange(self.classes), self._typical(column)] += self.dependence
-        return found
 
-    def joint(self, a: int, b: int) -> Floats:
-        """(values, values): the chance of each pair of values of two columns."""
-        first, second = self.chances(a), self.chances(b)
-        return np.asarray((self.class_chances()[:, None] * first).T @ second)
+def population(sizes: Sequence[int], dependence: float, classes: int) -> LatentClasses:
+    """Classes of people in columns of any sizes, as `SimulatedRecords` says."""
+    chances = []
+    for column, size in enumerate(sizes):
+        found = np.tile((1 - dependence) * _falling(size), (classes, 1))
+        found[np.arange(classes), _typical(column, size, classes)] += dependence
+        chances.append(found)
+    return LatentClasses(tuple(sizes), _falling(classes), np.concatenate(chances, axis=1))
 
-    def _background(self) -> Floats:
-        return _falling(self.values)
 
-    def _typical(self, column: int) -> Ints:
-        return np.remainder(np.arange(self.classes) + column, self.values)
+def _typical(column: int, values: int, classes: int) -> Ints:
+    """The value that is typical of each class."""
+    return np.remainder(np.arange(classes) + column, values)
 
 
 def _falling(many: int) -> Floats:

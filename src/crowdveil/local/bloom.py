@@ -121,9 +121,26 @@ class Bloom:
         """
         flip = float(self.flips.chance)
         set_bits = shared.unbiased(bit_counts, n, 1 - flip, flip)
-        rows = np.vstack([self.patterns.T, np.ones(self.cells)])  # the last one: shares sum to 1
-        shares: Floats = np.linalg.lstsq(rows, np.append(set_bits, 1.0), rcond=None)[0]
+        shares: Floats = self._inverse @ np.append(set_bits, 1.0)
         return shares
+
+    def variance(self, n: int) -> Floats:
+        """(cells,): of the frequencies of n fixed records, whatever their shares.
+
+        Bits are flipped independently, all alike, and frequencies are sums of them.
+        """
+        shared.check_reports(n)
+        flip = float(self.flips.chance)
+        of_a_bit = flip * (1 - flip) / (n * (1 - 2 * flip) ** 2)
+        found: Floats = of_a_bit * np.square(self._inverse[:, :-1]).sum(axis=1)
+        return found
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """(cells, bits + 1): shares of cells from shares of records that set bits, and from their sum, 1."""
+        rows = np.vstack([self.patterns.T, np.ones(self.cells)])
+        found: Floats = np.linalg.pinv(rows)
+        return found
 
     def guarantee(self) -> Guarantee:
         """Pure epsilon for a record."""

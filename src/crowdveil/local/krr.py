@@ -11,36 +11,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.arrays import Codes, Ints
 from crowdveil.errors import InputError
-from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
+from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness, Words
 from crowdveil.randomness.response import Response
 
 
 @dataclass(frozen=True)
-class KRR:
+class KRR(Oracle):
     """Parameters: epsilon for a record (asked for; then the one realised, never above) and cells."""
 
-    epsilon: float
-    cells: int
+    method: ClassVar[str] = "krr"
 
-    def __post_init__(self) -> None:
-        shared.check_cells(self.cells)
-        realised = Response.of(self.cells, self.epsilon).epsilon
-        object.__setattr__(self, "epsilon", shared.check_realised(realised, self.epsilon))
-
-    @property
-    def method(self) -> str:
-        """The oracle's name, which is also the purpose of its streams."""
-        return "krr"
+    def realised(self) -> float:
+        """The epsilon of what is drawn exactly, where this one is asked for."""
+        return Response.of(self.cells, self.epsilon).epsilon
 
     @cached_property
     def response(self) -> Response:
@@ -73,21 +66,6 @@ class KRR:
             raise InputError("reports must be one cell for each record, in one row")
         told = shared.in_bounds(told, self.cells, "a report is no cell of the table")
         return np.bincount(told, minlength=self.cells).astype(np.int64)
-
-    def frequencies(self, support: Ints, n: int) -> Floats:
-        """(cells,): the share of each cell among n records; unbiased, can be below 0."""
-        return shared.unbiased(support, n, self.keep, self.other)
-
-    def variance(self, share: Floats | float, n: int) -> Floats:
-        """Of the frequency of a cell that holds that share of n fixed records.
-
-        Fixed: over what devices draw alone. If the records are a sample themselves, add share(1 - share)/n.
-        """
-        return shared.unbiased_variance(share, n, self.keep, self.other)
-
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon for a record."""
-        return shared.promise(self.epsilon)
 
     def exact_law(self) -> list[list[Fraction]]:
         """The chance of every report for every code: exactly what is drawn."""

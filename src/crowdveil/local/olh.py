@@ -25,16 +25,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import exp
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Floats, Ints, frozen
+from crowdveil.arrays import Ints, frozen
 from crowdveil.errors import InputError
-from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
+from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness, Words
 from crowdveil.randomness.response import LARGEST_EPSILON, Response
 
@@ -43,22 +43,15 @@ MOST_VALUES = 2**16
 
 
 @dataclass(frozen=True)
-class OLH:
+class OLH(Oracle):
     """Parameters: epsilon for a record (asked for; then the one realised, never above) and cells."""
 
-    epsilon: float
-    cells: int
+    method: ClassVar[str] = "olh"
 
-    def __post_init__(self) -> None:
-        shared.check_cells(self.cells)
+    def realised(self) -> float:
+        """The epsilon of what is drawn exactly, where this one is asked for."""
         Response.of(2, self.epsilon)  # refuses what is no epsilon
-        realised = Response.of(self.values, self.epsilon).epsilon
-        object.__setattr__(self, "epsilon", shared.check_realised(realised, self.epsilon))
-
-    @property
-    def method(self) -> str:
-        """The oracle's name, which is also the purpose of its streams."""
-        return "olh"
+        return Response.of(self.values, self.epsilon).epsilon
 
     @property
     def values(self) -> int:
@@ -118,22 +111,6 @@ class OLH:
             loops.count_hashed(*(side[block] for side in sides), self.keys, totals)
 
         return shared.counted(len(told), self.cells, count)
-
-    def frequencies(self, support: Ints, n: int) -> Floats:
-        """(cells,): the share of each cell among n records; unbiased, can be below 0."""
-        return shared.unbiased(support, n, self.keep, self.other)
-
-    def variance(self, share: Floats | float, n: int) -> Floats:
-        """Of the frequency of a cell that holds that share of n fixed records.
-
-        Fixed: over what devices draw alone, seeds included. If the records are a sample themselves, add
-        share(1 - share)/n.
-        """
-        return shared.unbiased_variance(share, n, self.keep, self.other)
-
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon for a record."""
-        return shared.promise(self.epsilon)
 
     def exact_law(self, seed: int) -> list[list[Fraction]]:
         """The chance of every value for every code, given the seed: exactly what is drawn."""

@@ -15,37 +15,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Floats, Ints
-from crowdveil.guarantee import Guarantee
+from crowdveil.arrays import Ints
 from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
 from crowdveil.local.bit_chance import BitChance, law_of_bits
+from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness, Words
 
 COIN = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class OUE:
+class OUE(Oracle):
     """Parameters: epsilon for a record (asked for; then the one realised, never above) and cells."""
 
-    epsilon: float
-    cells: int
+    method: ClassVar[str] = "oue"
 
-    def __post_init__(self) -> None:
-        shared.check_cells(self.cells)
-        realised = BitChance.of(self.epsilon).epsilon()
-        object.__setattr__(self, "epsilon", shared.check_realised(realised, self.epsilon))
-
-    @property
-    def method(self) -> str:
-        """The oracle's name, which is also the purpose of its streams."""
-        return "oue"
+    def realised(self) -> float:
+        """The epsilon of what is drawn exactly, where this one is asked for."""
+        return BitChance.of(self.epsilon).epsilon()
 
     @cached_property
     def ones(self) -> BitChance:
@@ -77,21 +70,6 @@ class OUE:
         return shared.counted(
             len(rows), self.cells, lambda block, totals: loops.count_bits(rows[block], totals)
         )
-
-    def frequencies(self, support: Ints, n: int) -> Floats:
-        """(cells,): the share of each cell among n records; unbiased, can be below 0."""
-        return shared.unbiased(support, n, self.keep, self.other)
-
-    def variance(self, share: Floats | float, n: int) -> Floats:
-        """Of the frequency of a cell that holds that share of n fixed records.
-
-        Fixed: over what devices draw alone. If the records are a sample themselves, add share(1 - share)/n.
-        """
-        return shared.unbiased_variance(share, n, self.keep, self.other)
-
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon for a record."""
-        return shared.promise(self.epsilon)
 
     def exact_law(self) -> list[list[Fraction]]:
         """The chance of every string of bits for every code, of few cells: exactly what is drawn."""

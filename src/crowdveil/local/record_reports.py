@@ -1,4 +1,4 @@
-"""What all frequency oracles share: codes that are checked, blocks of records, and unbiased frequencies.
+"""What all frequency oracles share: codes that are checked, and blocks of records.
 
 Every person holds one code, a cell of a public table, and sends one report. Records are cut into blocks of
 one size, each with a stream of its own, so that reports do not depend on the number of threads. To run all
@@ -7,7 +7,6 @@ devices here is a simulation: whoever holds all codes has no need of it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
+from crowdveil.engines import cores
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.randomness import Randomness, Words, secure
@@ -93,7 +93,7 @@ def _checked_codes(codes: Ints, cells: int) -> Ints:
 def counted(many: int, cells: int, count: Callable[[slice, Ints], None]) -> Ints:
     """What `count(block, totals)` adds up for each cell, over all blocks of so many reports."""
     blocks = _blocks(many)
-    parts = np.zeros((max(1, _threads()), cells), dtype=np.int64)
+    parts = np.zeros((max(1, cores()), cells), dtype=np.int64)
 
     def add(worker: int) -> None:
         for block in blocks[worker :: len(parts)]:
@@ -130,24 +130,16 @@ def packed_bits(rows: NDArray[Any], bits: int) -> NDArray[np.uint8]:
 
 
 def unbiased(support: Ints, n: int, keep: float, other: float) -> Floats:
-    """The share of each cell, from how many of n reports support it: (support/n - q)/(p - q)."""
-    if n < 1:
-        raise ParameterError(f"there must be at least one report, not {n}")
+    """What share of n records is meant, from how many reports support it: (support/n - q)/(p - q)."""
+    check_reports(n)
     shares: Floats = (np.asarray(support) / n - other) / (keep - other)
     return shares
 
 
-def unbiased_variance(share: Floats | float, n: int, keep: float, other: float) -> Floats:
-    """Of `unbiased`, where a share of n records lies in the cell.
-
-    Each report supports the cell or does not, with chance p if its record lies there and q if not, and
-    reports are independent: (share p(1 - p) + (1 - share) q(1 - q)) / (n (p - q)^2).
-    """
+def check_reports(n: int) -> None:
+    """Refuse to tell anything from no reports."""
     if n < 1:
         raise ParameterError(f"there must be at least one report, not {n}")
-    shares = np.asarray(share, dtype=np.float64)
-    told: Floats = shares * (keep * (1 - keep)) + (1 - shares) * (other * (1 - other))
-    return told / (n * (keep - other) ** 2)
 
 
 # --- threads -----------------------------------------------------------------------------------------------
@@ -158,14 +150,10 @@ def _blocks(many: int) -> list[slice]:
     return [slice(first, min(first + size, many)) for first in range(0, many, size)]
 
 
-def _threads() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 def _on_threads(work: Callable[[int], None], many: int) -> None:
     if many <= 1:
         for number in range(many):
             work(number)
         return
-    with ThreadPoolExecutor(_threads()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(work, range(many)))  # takes what went wrong out of the threads

@@ -26,7 +26,7 @@ from crowdveil.records import Records, Schema
 from crowdveil.synthesis import planning
 from crowdveil.synthesis.latent_classes import LatentClasses
 from crowdveil.synthesis.model_choice import Halves, fitted_to
-from crowdveil.synthesis.questions import Question, Table, merged
+from crowdveil.synthesis.questions import Question, Table, answered, merged
 from crowdveil.synthesis.split_epsilon import check_epsilon
 
 FORMAT = 1
@@ -219,16 +219,9 @@ def simulated(records: Records, collection: Collection, *, rng: Randomness) -> C
     n = len(records)
     for number in range(collection.rounds):
         places = np.arange(n * number // collection.rounds, n * (number + 1) // collection.rounds)
-        asked = collection.assign(places)
-        order = np.argsort(asked, kind="stable")
-        ends = np.searchsorted(asked[order], np.arange(len(collection.questions) + 1))
-        reports = {}
-        for question in np.unique(asked).tolist():
-            who = places[order[ends[question] : ends[question + 1]]]
-            oracle = collection.questions[question].oracle
-            codes = collection.questions[question].codes(records.codes[who])
-            part = rng.part(f"round {number} question {question}")
-            reports[question] = (who, oracle.perturb(codes, rng=part))
+        some, asked = records.take(places), collection.assign(places)
+        told = answered(some, collection.questions, asked, f"round {number} question", rng=rng)
+        reports = {question: (places[rows], sent) for question, (rows, sent) in told.items()}
         collection = collection.ingest(reports)
         if number + 1 < collection.rounds:
             collection = collection.advance()

@@ -22,7 +22,9 @@ import numpy as np
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
-from crowdveil.local.oracle import MOST_CELLS, Oracle, best_oracle
+from crowdveil.local.best_oracle import best_oracle
+from crowdveil.local.oracle import Oracle
+from crowdveil.local.record_reports import MOST_CELLS
 from crowdveil.records import Schema
 from crowdveil.synthesis.latent_classes import LatentClasses
 from crowdveil.synthesis.questions import Question

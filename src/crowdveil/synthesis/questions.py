@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.local.oracle import Oracle
@@ -79,15 +81,26 @@ def ask(
 
     This is what all devices do together: a simulation, as whoever holds the records has no need of it.
     """
+    tables: list[Table | None] = [None] * len(questions)
+    for place, (rows, reports) in answered(records, questions, asked, "question", rng=rng).items():
+        question = questions[place]
+        tables[place] = Table(question, question.oracle.support(reports), int(rows.size))
+    return tables
+
+
+def answered(
+    records: Records, questions: Sequence[Question], asked: Ints, part: str, *, rng: Randomness
+) -> dict[int, tuple[Ints, NDArray[Any]]]:
+    """For each question that is asked the rows of those who are, and what they report.
+
+    `part` names what they draw from, so that no two groups share their draws.
+    """
     order = np.argsort(asked, kind="stable")
     ends = np.searchsorted(asked[order], np.arange(len(questions) + 1))
-    tables: list[Table | None] = []
+    found = {}
     for place, question in enumerate(questions):
         rows = order[ends[place] : ends[place + 1]]
-        if rows.size == 0:
-            tables.append(None)
-            continue
-        codes = question.codes(records.codes[rows])
-        reports = question.oracle.perturb(codes, rng=rng.part(f"question {place}"))
-        tables.append(Table(question, question.oracle.support(reports), int(rows.size)))
-    return tables
+        if rows.size:
+            codes = question.codes(records.codes[rows])
+            found[place] = rows, question.oracle.perturb(codes, rng=rng.part(f"{part} {place}"))
+    return found

@@ -34,7 +34,7 @@ from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.local.krr import KRR
-from crowdveil.local.oracle import MOST_CELLS
+from crowdveil.local.record_reports import MOST_CELLS
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.choices import choices, in_random_order
