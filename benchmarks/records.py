@@ -173,7 +173,8 @@ def _tables(rows: int, which: str, made: Callable[[int], Records], check: Check)
 
     def make(_: Path, count: int) -> Arrays:
         real = made(count)
-        tables = collected(real, Crowdveil(TABLES_EPSILON, rounds=1), rng=seeded(1)).tables
+        told = collected(real, Crowdveil(TABLES_EPSILON, rounds=1), rng=seeded(1))
+        tables, even = told.tables, {table.question: table for table in told.halves[0]}
         columns = np.full((len(tables), 2), -1)
         for place, table in enumerate(tables):
             columns[place, : len(table.question.columns)] = table.question.columns
@@ -188,6 +189,8 @@ def _tables(rows: int, which: str, made: Callable[[int], Records], check: Check)
             "shares": np.concatenate([table.frequencies().ravel() for table in tables]),
             "ends": np.cumsum([table.question.cells for table in tables]),
             "asked": np.array([table.asked for table in tables]),
+            "even_support": np.concatenate([even[table.question].support for table in tables]),
+            "even_asked": np.array([even[table.question].asked for table in tables]),
             "deviations": np.sqrt(variances),
         }
 

@@ -16,7 +16,8 @@ from crowdveil.local.oracle import Oracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure
 from crowdveil.records import Column, Records, Schema
-from crowdveil.synthesis import classes, independent, latent_classes
+from crowdveil.synthesis import classes, independent
+from crowdveil.synthesis.model_choice import fitted_to
 from crowdveil.synthesis.questions import Question, Table
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
@@ -55,12 +56,14 @@ def records(inputs: Arrays, method: str, epsilon: float) -> Steps:
 
 def from_tables(inputs: Arrays, used: bool) -> Steps:
     """Classes fitted to given tables, and records drawn from them; `used`: once before the clock starts."""
-    tables, sizes = tables_of(inputs), tuple(inputs["sizes"].tolist())
+    even, sizes = tables_of(inputs, "even_support", "even_asked"), tuple(inputs["sizes"].tolist())
+    odd = [
+        Table(half.question, whole.support - half.support, whole.asked - half.asked)
+        for whole, half in zip(tables_of(inputs, "support", "asked"), even, strict=True)
+    ]
 
     def work() -> Codes:
-        return latent_classes.fit(latent_classes.Evidence.of(tables, sizes)).sample(
-            int(inputs["rows"]), rng=secure()
-        )
+        return fitted_to((even, odd), sizes).sample(int(inputs["rows"]), rng=secure())
 
     if used:
         work()
@@ -70,15 +73,15 @@ def from_tables(inputs: Arrays, used: bool) -> Steps:
     return {"codes": codes}
 
 
-def tables_of(inputs: Arrays) -> list[Table]:
+def tables_of(inputs: Arrays, support: str, asked: str) -> list[Table]:
     """Tables of counted reports; columns beyond a table's own are -1."""
     sizes, epsilon = inputs["sizes"], float(inputs["epsilon"])
-    counts = np.split(inputs["support"], inputs["ends"][:-1])
+    counts = np.split(inputs[support], inputs["ends"][:-1])
     found = []
-    for places, support, asked in zip(inputs["columns"], counts, inputs["asked"].tolist(), strict=True):
+    for places, counted, people in zip(inputs["columns"], counts, inputs[asked].tolist(), strict=True):
         columns = tuple(places[places >= 0].tolist())
         question = Question(
-            columns, tuple(int(sizes[c]) for c in columns), best_oracle(epsilon, support.size)
+            columns, tuple(int(sizes[c]) for c in columns), best_oracle(epsilon, counted.size)
         )
-        found.append(Table(question, support, asked))
+        found.append(Table(question, counted, people))
     return found

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from crowdveil.release.priscrowd import release as release_priscrowd
     from crowdveil.release.result import Release, Status
     from crowdveil.report.bundle import write_bundle
+    from crowdveil.synthesis.classes import Crowdveil, synthesize
     from crowdveil.truth.methods import discover
     from crowdveil.truth.vote import one_coin as vote
 
@@ -41,6 +42,7 @@ _HOMES = {
     "Basic": "release.basic",
     "Certified": "release.certified",
     "Claims": "claims",
+    "Crowdveil": "synthesis.classes",
     "CrowdveilError": "errors",
     "Deniability": "guarantee",
     "Guarantee": "guarantee",
@@ -68,6 +70,7 @@ _HOMES = {
     "release_priscrowd": "release.priscrowd:release",
     "secure": "randomness",
     "seeded": "randomness",
+    "synthesize": "synthesis.classes",
     "vote": "truth.vote:one_coin",
     "write_bundle": "report.bundle",
 }
@@ -76,6 +79,7 @@ __all__ = [
     "Basic",
     "Certified",
     "Claims",
+    "Crowdveil",
     "CrowdveilError",
     "Deniability",
     "Guarantee",
@@ -104,6 +108,7 @@ __all__ = [
     "release_priscrowd",
     "secure",
     "seeded",
+    "synthesize",
     "vote",
     "write_bundle",
 ]

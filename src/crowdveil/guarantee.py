@@ -24,7 +24,7 @@ _ADJACENCY_WORDS = {
 }
 _TRUST_WORDS = {
     "central": "The collector saw the raw data and is trusted.",
-    "local": "Data were randomized on people's own devices; nobody has to be trusted.",
+    "local": "Where this runs on people's own devices, nobody has to be trusted.",
 }
 
 

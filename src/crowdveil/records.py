@@ -196,6 +196,8 @@ class Records:
         """
         table = nw.from_native(frame, eager_only=True)
         given = {_nfc(name): name for name in table.columns}
+        if len(given) < len(table.columns):
+            raise InputError(f"{source}: two columns have the same name")
         codes = np.empty((len(table), len(schema.columns)), dtype=np.int32)
         for place, column in enumerate(schema.columns):
             if column.name not in given:

@@ -37,6 +37,7 @@ EPSILONS = {
     "gaussian-exponential": (100_000, 0.981),
     "certified-histogram": (100_000, 0.977),
     "randomized-response": (100_000, 0.975),
+    "samprivsyn": (100_000, 0.945),
 }
 
 

@@ -27,7 +27,7 @@ def test_figures_for_machines_and_for_people(run: Run, tables: tuple[Path, Path,
     done = run(*asked, "--label", "column-1", "--json")
     told = done.json()
     assert "for your eyes only" in done.err
-    assert told["private"] is True
+    assert told["secret"] is True
     assert told["rows"] == {"real": 600, "synthetic": 600}
     # The same population: far better than independent columns, not better than real records once more.
     pairs = told["marginals"]["2"]

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from conftest import Run
+from crowdveil.files import read_records, read_schema
 
 METHODS = ("crowdveil", "samprivsyn", "calm", "lopub", "krr", "independent")
 
@@ -70,6 +71,68 @@ def test_rows_and_seeds(run: Run, records: Path) -> None:
         *("--schema", records.with_name("schema.json")),
     )
     assert shown.out.startswith("NOT PRIVATE")
+
+
+def test_rows_of_empty_cells_are_records_and_blank_lines_are_not(run: Run, tmp_path: Path) -> None:
+    """The number of records must not depend on what the last ones hold."""
+    schema, out = tmp_path / "schema.json", tmp_path / "made.csv"
+    column = {"values": ["x", "y"], "missing": True}
+    schema.write_text(json.dumps({"columns": {"a": column, "b": column}}), encoding="utf-8")
+    one = tmp_path / "one.json"
+    one.write_text(json.dumps({"columns": {"a": column}}), encoding="utf-8")
+    for text, domains, many in (
+        ("a,b\nx,x\n,\ny,y\n,\n,\n", schema, 5),
+        ("a,b\nx,x\n,\ny,y\n,\nx,y\n", schema, 5),
+        ("a,b\r\nx,x\r\n,\r\n\r\n\r\n", schema, 2),
+        ("a,b,id\nx,x,7\ny,y,8\n,,9", schema, 3),
+        ("a\nx\n\n\n", one, 3),
+    ):
+        path = tmp_path / "some.csv"
+        path.write_text(text, encoding="utf-8", newline="")
+        options = ("--schema", domains, "--epsilon", "1", "--force", "--json", "--rows", "40")
+        told = run("synthesize", path, "-o", out, *options).json()
+        assert (told["records"], told["rows"]) == (many, 40), text
+        assert len(read_records(str(out), read_schema(domains))) == 40
+
+
+def test_a_file_tells_what_was_promised(run: Run, records: Path) -> None:
+    """Beside CSV, and in Parquet; with a seed both tell that nothing is."""
+    schema = records.with_name("schema.json")
+    for name in ("told.csv", "told.parquet"):
+        for seed, kind in (((), "differential privacy"), (("--seed", "1"), "none")):
+            out = records.with_name(name)
+            options = ("--schema", schema, "--epsilon", "1", "--force")
+            assert run("synthesize", records, "-o", out, *options, *seed).code == 0
+            beside = records.with_name("told.csv.promise.json")
+            told = (
+                pl.read_parquet_metadata(out)["crowdveil"] if name.endswith("parquet") else beside.read_text()
+            )
+            assert json.loads(told)["promise"]["kind"] == kind
+            assert json.loads(told)["seeded"] is bool(seed)
+    both = ("--domain-from-data", "--seed", "1", "--epsilon", "1")
+    shown = run("synthesize", records, "-o", records.with_name("both.csv"), *both).out
+    assert "fixed seed" in shown
+    assert "read off the data" in shown
+    piped = run("synthesize", records, "-o", "-", "--schema", schema, "--epsilon", "1")
+    assert "whoever ran this had the records" in piped.err
+    assert "each person sent one report" in piped.err
+
+
+def test_records_are_not_replaced_by_what_was_made_of_them(run: Run, records: Path) -> None:
+    before = records.read_bytes()
+    options = ("--schema", records.with_name("schema.json"), "--epsilon", "1", "--force")
+    refused = run("synthesize", records, "-o", records, *options)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert records.read_bytes() == before
+
+
+def test_two_columns_of_one_name_are_refused(run: Run, tmp_path: Path) -> None:
+    path, schema = tmp_path / "twice.csv", tmp_path / "schema.json"
+    path.write_text("a,a,b\nx,y,x\n", encoding="utf-8")
+    schema.write_text(json.dumps({"columns": {"a": {"values": ["x", "y"]}}}), encoding="utf-8")
+    for domains in (("--schema", schema), ("--domain-from-data",)):
+        refused = run("synthesize", path, "-o", tmp_path / "made.csv", *domains, "--epsilon", "1")
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
 
 
 def test_domains_are_declared_or_nothing_is_promised(run: Run, records: Path) -> None:

@@ -143,7 +143,7 @@ def test_a_comparison_holds_all_of_it() -> None:
     real, made = _random(400, (3, 2, 4, 2), 1), _random(300, (3, 2, 4, 2), 2)
     found = compare(real, made, label="c1")
     told = found.to_dict()
-    assert told["private"] is True
+    assert told["secret"] is True
     assert told["rows"] == {"real": 400, "synthetic": 300}
     assert set(told["marginals"]) == {"1", "2", "3"}
     assert len(told["pairs"]) == 6

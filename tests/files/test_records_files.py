@@ -103,3 +103,13 @@ def test_errors_name_file_row_and_column_but_no_cell(tmp_path: Path) -> None:
     pl.DataFrame({"age": [1]}).write_parquet(tmp_path / "r.parquet")
     with pytest.raises(InputError, match="no column 'job'"):
         read_records(str(tmp_path / "r.parquet"), SCHEMA)
+
+
+def test_aliases_are_refused_before_they_grow(tmp_path: Path) -> None:
+    """Nine lines that would stand for 9^9 values."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 9)]
+    path = tmp_path / "bomb.yaml"
+    path.write_text("\n".join([*lines, "columns: {a: {values: *a8}}"]), encoding="utf-8")
+    with pytest.raises(InputError, match="aliases"):
+        read_schema(path)

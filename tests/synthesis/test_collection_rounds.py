@@ -12,8 +12,11 @@ from small_tables import SIZES, dependent, schema_of
 
 from crowdveil.arrays import Ints
 from crowdveil.errors import InputError, ParameterError
+from crowdveil.guarantee import Guarantee
 from crowdveil.randomness import seeded
+from crowdveil.records import Schema
 from crowdveil.synthesis.collection import Collection, simulated
+from crowdveil.synthesis.methods import METHODS
 
 Reports = dict[int, tuple[Ints, NDArray[Any]]]
 EMPTY = Collection(schema_of(SIZES), 2.0, seed=5)
@@ -51,6 +54,7 @@ def test_everybody_reports_once() -> None:
     assert made.seen.all()
     assert made.number == made.rounds - 1
     guarantee = made.guarantee()
+    assert isinstance(guarantee, Guarantee)
     assert guarantee.epsilon <= 2.0
     assert guarantee.epsilon == pytest.approx(2.0)
     assert (guarantee.delta, guarantee.unit, guarantee.trust) == (0.0, "record", "local")
@@ -142,9 +146,94 @@ def test_what_is_no_collection(change: dict[str, Any]) -> None:
         Collection.from_dict(EMPTY.to_dict() | change)
 
 
+def _kept() -> dict[str, Any]:
+    """A collection of 200 people in its second round, as it was kept."""
+    begun = EMPTY.ingest(_reports(EMPTY, np.arange(200))).advance()
+    kept: dict[str, Any] = json.loads(json.dumps(begun.to_dict()))
+    return kept
+
+
+KEPT = _kept()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seen": KEPT["seen"][:8]},
+        {"seen": ""},
+        {"seen": "A" * 36},  # 27 bytes where 25 are needed, and nobody
+        {"places": -3},
+        {"places": 201},
+        {"places": 10**30},
+        {"round": 0.5},
+        {"round": 2},
+        {"planned": [float("nan")] * len(EMPTY.questions)},
+        {"planned": [-1.0, *[2.0 / (len(EMPTY.questions) - 1)] * (len(EMPTY.questions) - 1)]},
+        {"planned": [0.5] * len(EMPTY.questions)},
+        {"planned": [1.0]},
+        {"halves": [[], []]},
+        {"halves": [KEPT["halves"][0], [*KEPT["halves"][1], KEPT["halves"][1][0]]]},
+        {"halves": [[KEPT["halves"][0][0] | {"asked": 10**30}], []]},
+        {"halves": [[KEPT["halves"][0][0] | {"asked": -5}], []]},
+        {"halves": [[KEPT["halves"][0][0] | {"counts": [10**30], "cells": [0]}], []]},
+        {"halves": [[KEPT["halves"][0][0] | {"counts": [1, 1], "cells": [0, 0]}], []]},
+        {"people": 100},
+        {"people": 0},
+        {"epsilon": 0.0},
+    ],
+)
+def test_a_damaged_collection_lets_nobody_report_twice(change: dict[str, Any]) -> None:
+    assert Collection.from_dict(KEPT).to_dict() == KEPT
+    with pytest.raises(InputError, match="not a collection that was kept"):
+        Collection.from_dict(KEPT | change)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        np.array([0.0]),
+        np.array([True]),
+        np.array([[0]]),
+        np.array(0),
+        np.array([EMPTY.people]),
+        np.array([2**63], dtype=np.uint64),
+        np.array(["0"]),
+    ],
+)
+def test_places_that_are_none_are_refused(places: NDArray[Any]) -> None:
+    with pytest.raises(InputError, match="place"):
+        EMPTY.ingest({0: (places, np.array([0], dtype=np.int32))})
+
+
+def test_questions_that_are_none_and_reports_that_are_none_are_refused() -> None:
+    (number, (who, sent)), *_ = _reports(EMPTY, np.arange(100)).items()
+    for wrong in ("2", 2.7, None):
+        with pytest.raises(InputError, match="another question"):
+            EMPTY.ingest({wrong: (who, sent)})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="as many reports"):
+        EMPTY.ingest({number: (who, np.array(3))})
+    with pytest.raises(InputError):
+        EMPTY.ingest({number: (who, np.array(["x"] * who.size))})
+    assert EMPTY.ingest({number: (who.tolist(), sent.tolist())}).tables[0].asked == who.size
+
+
+def test_nothing_is_promised_about_columns_whose_domains_are_not_public() -> None:
+    undeclared = Schema(EMPTY.schema.columns, declared=False)
+    for name, method in METHODS.items():
+        promise = method.parameters(2.0).guarantee(undeclared)
+        assert promise.to_dict()["kind"] == "none", name
+    assert Collection(undeclared, 2.0).guarantee().to_dict()["kind"] == "none"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"rounds": 0}, "rounds"), ({"label": "none"}, "label"), ({"seed": -1}, "seed")],
+    [
+        ({"people": 0}, "people"),
+        ({"people": 10**9}, "people"),
+        ({"rounds": 0}, "rounds"),
+        ({"label": "none"}, "no column"),
+        ({"seed": -1}, "seed"),
+    ],
 )
 def test_bad_parameters(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):

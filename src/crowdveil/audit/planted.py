@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from crowdveil.arrays import Flags, Floats
-from crowdveil.audit import attempts, certified, local, oracles, second_look, slots, smoothed
+from crowdveil.audit import attempts, certified, local, oracles, records, second_look, slots, smoothed
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
 from crowdveil.audit.releases import repeated
@@ -275,6 +275,11 @@ _AUDITS = (
         oracles.BLOOM_AUDIT,
         name="noise for the bits of one code, where two differ",
         draws=oracles.reports(replace(oracles.BLOOM_CELLS, epsilon=2.0)),
+    ),
+    replace(
+        records.SAMPRIVSYN_AUDIT,
+        name="all of epsilon for each of two values",
+        draws=records.pairs(2 * records.SAMPRIVSYN.epsilon),
     ),
 )
 

@@ -9,6 +9,7 @@ from crowdveil.audit import (
     local,
     noise,
     oracles,
+    records,
     releases,
     second_look,
     slots,
@@ -54,6 +55,9 @@ _AUDITS = (
     oracles.OUE_AUDIT,
     oracles.OLH_AUDIT,
     oracles.BLOOM_AUDIT,
+    records.SAMPRIVSYN_AUDIT,
+    records.ALL_COLUMNS_AUDIT,
+    records.LOPUB_AUDIT,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

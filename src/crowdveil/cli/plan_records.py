@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -65,8 +66,8 @@ def _report(found: dict[str, Any], schema: Path, epsilon: float, label: str | No
         say("Fewer people were simulated: with all of them distances are smaller.")
     say("")
     say(f"advice: {found['advice']}, expected distance {found['distance']:.3g}")
-    more = f" --label {label}" if label and found["advice"] == "crowdveil" else ""
+    more = f" --label {quote(label)}" if label and found["advice"] == "crowdveil" else ""
     say(
-        f"    crowdveil synthesize records.csv -o made.csv --schema {schema} --epsilon {epsilon:g} "
-        f"--method {found['advice']}{more}"
+        f"    crowdveil synthesize records.csv -o made.csv --schema {quote(str(schema))} "
+        f"--epsilon {epsilon!r} --method {found['advice']}{more}"
     )

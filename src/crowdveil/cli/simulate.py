@@ -154,7 +154,7 @@ def records(
     simulation = SimulatedRecords(rows, columns, values, dependence, classes)
     if as_json and out == STDOUT:
         raise ParameterError("--json and a table on standard output exclude each other")
-    if schema is not None and str(schema) == out:
+    if schema is not None and (str(schema) == STDOUT or schema.resolve() == Path(out).resolve()):
         raise ParameterError("records and their schema need files of their own")
     if out != STDOUT:
         check_new(Path(out), force=force)

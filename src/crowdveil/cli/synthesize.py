@@ -71,11 +71,11 @@ def synthesize(
     Example: crowdveil synthesize records.csv -o made.csv --schema schema.json --epsilon 4
     """
     from crowdveil.cli.console import announce_compiling, randomness, say, say_json, warn, working
-    from crowdveil.files import check_new, write_records
+    from crowdveil.files import check_synthetic, write_synthetic
     from crowdveil.files.writing import STDOUT
     from crowdveil.ledger import Ledger, dataset_key, default_path
     from crowdveil.synthesis.methods import METHODS
-    from crowdveil.synthesis.result import UNDECLARED, rows_of
+    from crowdveil.synthesis.result import rows_of
 
     if as_json and out == STDOUT:
         raise ParameterError("--json and records on standard output exclude each other: add -o PATH")
@@ -89,14 +89,14 @@ def synthesize(
             else "--schema and --domain-from-data exclude each other"
         )
     if out != STDOUT:
-        check_new(Path(out), force=force)
+        if Path(out).resolve() == Path(records).resolve():
+            raise ParameterError("the synthetic records would replace the real ones: choose another -o PATH")
+        check_synthetic(out, force=force)
     announce_compiling()
     chosen = METHODS[method]
     parameters = chosen.parameters(epsilon) if label is None else chosen.parameters(epsilon, label=label)
     table = _read(records, schema, clamp=clamp)
     promise: Promise = parameters.guarantee(table.schema)  # refuses what cannot be asked
-    if not table.schema.declared:
-        promise = UNDECLARED
     rows_of(table, rows)
     book = Ledger(ledger or default_path())
     charge = book.charge(
@@ -108,13 +108,14 @@ def synthesize(
     )
     with working(None):
         made = chosen.synthesize(table, parameters, rows=rows, rng=randomness(seed))
-    write_records(made.records, out, force=force)
+    write_synthetic(made, out, force=force)
     book.completed(charge)
     told = _told(made, table, out)
     if as_json:
         say_json(told)
     elif out == STDOUT:
-        warn(told["promise"]["sentence"])
+        for line in _promised(told):
+            warn(line)
     else:
         for line in _lines(told):
             say(line)
@@ -140,7 +141,9 @@ def _told(made: Synthetic, table: Records, out: str) -> dict[str, Any]:
         "columns": len(table.schema.columns),
         "bits_per_report": made.report_bits,
         "private": made.promise.to_dict()["kind"] != "none",
+        "domains_declared": table.schema.declared,
         "promise": made.promise.to_dict(),
+        "against": HOLDER,
     }
 
 
@@ -148,6 +151,20 @@ def _lines(told: dict[str, Any]) -> list[str]:
     lines = [
         f"{told['rows']} synthetic records of {told['columns']} columns in {told['out']} ({told['method']})",
         f"one report of {told['bits_per_report']:.3g} bits on average from each of {told['records']} records",
-        told["promise"]["sentence"],
+        *_promised(told),
     ]
-    return [*lines, HOLDER] if told["private"] else ["NOT PRIVATE", *lines]
+    return lines if told["private"] else ["NOT PRIVATE", *lines]
+
+
+def _promised(told: dict[str, Any]) -> list[str]:
+    """The promise, what it rests on, and against whom it holds; or all reasons why there is none."""
+    from crowdveil.synthesis.promises import UNDECLARED
+
+    promise = told["promise"]
+    if told["private"]:
+        assumed = "; ".join(promise["assumptions"])
+        return [promise["sentence"], f"It rests on this: {assumed}.", HOLDER]
+    lines = [promise["sentence"]]
+    if not told["domains_declared"] and promise["reason"] != UNDECLARED.reason:
+        lines.append(UNDECLARED.sentence())
+    return lines

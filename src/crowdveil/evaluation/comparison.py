@@ -47,7 +47,7 @@ class Comparison:
         """For machines."""
         names = self.real.schema.names
         made: dict[str, Any] = {
-            "private": True,  # these figures look at real records
+            "secret": True,  # these figures look at real records
             "rows": {"real": len(self.real), "synthetic": len(self.synthetic)},
             "columns": list(names),
             "marginals": {

@@ -2,7 +2,7 @@
 
 Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, figure 6. The
 paper tells accuracy alone, and that of its model of Adult's original rows, .746, is below that of whoever
-always says the more frequent label: it must have learned on numbered categories. Here they are one-hot, and
+always says the more frequent label: as if it had learned on numbered categories. Here they are one-hot, and
 AUC is told too.
 """
 

@@ -10,7 +10,14 @@ from crowdveil.files.reading import (
     read_released,
     read_truths,
 )
-from crowdveil.files.records import read_records, read_schema, write_records, write_schema
+from crowdveil.files.records import (
+    check_synthetic,
+    read_records,
+    read_schema,
+    write_records,
+    write_schema,
+    write_synthetic,
+)
 from crowdveil.files.reports import check_reports, promised, read_description, write_reports
 from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
 
@@ -19,6 +26,7 @@ __all__ = [
     "check_cell_reports",
     "check_new",
     "check_reports",
+    "check_synthetic",
     "promised",
     "read_cell_reports",
     "read_claims",
@@ -37,5 +45,6 @@ __all__ = [
     "write_records",
     "write_reports",
     "write_schema",
+    "write_synthetic",
     "write_table",
 ]

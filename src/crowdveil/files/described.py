@@ -1,11 +1,16 @@
-"""What a file of reports tells about itself: the mechanism that made it, and what was promised."""
+"""What a file tells about itself: what made it, and what was promised."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from crowdveil.errors import InputError, ParameterError
+from crowdveil.files.writing import STDOUT, is_parquet, whole_file, write_csv, write_table
 from crowdveil.guarantee import Promise
 from crowdveil.local.described import Description
 from crowdveil.version import __version__
@@ -27,6 +32,28 @@ def told_by(
         "promise": promise.to_dict(),
         "user_promise": user_promise.to_dict(),
     }
+
+
+def write_described(
+    frame: pl.DataFrame, told: dict[str, Any], path: str, beside: Path, *, force: bool
+) -> None:
+    """A table that tells this: in Parquet metadata, or in a file `beside` a CSV file; not in a pipe."""
+    if path == STDOUT:
+        write_table(frame, path, force=force)
+        return
+    with whole_file(Path(path), force=force) as draft:
+        if is_parquet(path):
+            frame.write_parquet(draft, metadata={KEY: to_text(told)})
+            return
+        write_csv(frame, draft)
+        with whole_file(beside, force=force) as other:
+            other.write_text(to_text(told | {"sha256": digest(draft)}) + "\n", encoding="utf-8")
+
+
+def digest(path: Path) -> str:
+    """A hash of a table that may be published: it ties it to what is told about it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def to_text(told: dict[str, Any]) -> str:

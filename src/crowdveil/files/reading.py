@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import os
 import sys
@@ -24,6 +25,7 @@ STDIN = "-"
 _PARQUET_MAGIC = b"PAR1"
 _GZIP_MAGIC = b"\x1f\x8b"
 _SEPARATORS = ",;\t|"
+_BLOCK = 2**16  # bytes
 
 # What a column is taken for when no option names it, in this order.
 GUESSES = {
@@ -63,14 +65,16 @@ def _three_columns(path: str, object: str | None, user: str | None, value: str |
 def read_frame(path: str) -> pl.DataFrame:
     """A whole table; of a CSV file every cell as text."""
     file = _TableFile(path)
-    return file.read(file.columns)
+    if file.twice():
+        raise InputError(f"{file.label}: two columns have the same name")
+    return file.read(file.columns, empty_rows=True)
 
 
 def read_columns(path: str, names: Sequence[str]) -> tuple[pl.DataFrame, str]:
     """The columns of these names, and what to call the file in errors."""
     file = _TableFile(path)
     found = {name: file.find(f"column {name!r}", name) for name in names}
-    return file.read(list(found.values())).select(
+    return file.read(list(found.values()), empty_rows=True).select(
         pl.col(old).alias(new) for new, old in found.items()
     ), file.label
 
@@ -208,9 +212,13 @@ class _TableFile:
         head = pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
         return head.columns
 
-    def read(self, columns: list[str]) -> pl.DataFrame:
+    def read(self, columns: list[str], *, empty_rows: bool = False) -> pl.DataFrame:
         """The named columns; of a CSV file every cell as text, so that names keep their leading zeros and
-        a bad number is found with its row."""
+        a bad number is found with its row.
+
+        Rows at the end with nothing in these columns are left out, unless they mean something: then only
+        lines without any cell are.
+        """
         with self._plain_errors():
             if self._separator is None:
                 with _silence():
@@ -218,8 +226,43 @@ class _TableFile:
             cells = pl.read_csv(
                 self._stream(), separator=self._separator, infer_schema=False, columns=columns
             )
-        filled = cells.select(pl.any_horizontal(pl.all().fill_null("") != "")).to_series().arg_true()
-        return cells.head(int(filled[-1]) + 1 if len(filled) else 0)  # without blank lines at the end
+        if not empty_rows:
+            filled = cells.select(pl.any_horizontal(pl.all().fill_null("") != "")).to_series().arg_true()
+            return cells.head(int(filled[-1]) + 1 if len(filled) else 0)
+        return cells.head(max(0, len(cells) - self._blank_lines_at_end()))
+
+    def _blank_lines_at_end(self) -> int:
+        """Lines at the end with nothing in them, not even a separator; a row of empty cells is a row.
+
+        In a file of one column an empty line is an empty cell.
+        """
+        if len(self.columns) == 1:
+            return 0
+        ends = 0
+        for block in self._from_the_end():
+            left = block.rstrip(b"\r\n")
+            ends += block[len(left) :].count(b"\n")
+            if left:
+                return max(0, ends - 1)
+        return ends
+
+    def _from_the_end(self) -> Iterator[bytes]:
+        """The file's bytes, last blocks first."""
+        with self._path.open("rb") if self._data is None else BytesIO(self._data) as file:
+            place = file.seek(0, os.SEEK_END)
+            while place > 0:
+                size = min(place, _BLOCK)
+                place = file.seek(place - size)
+                yield file.read(size)
+
+    def twice(self) -> set[str]:
+        """Names that several columns of a CSV file have: the reader gives all but one of them another."""
+        if self._separator is None:
+            return set()
+        with self._path.open("rb") if self._data is None else BytesIO(self._data) as file:
+            line = file.readline().decode("utf-8-sig").rstrip("\r\n")
+        names = [_nfc(name) for name in next(csv.reader([line], delimiter=self._separator), [])]
+        return {name for name in names if names.count(name) > 1}
 
     def find(self, role: str, given: str | None) -> str:
         """The column that plays a role. Headers are not listed: a file without one would show its data."""
@@ -235,7 +278,7 @@ class _TableFile:
         raise InputError(f"{self.label}: which column is the {role}? Name it with --{role}")
 
     def _only(self, same: list[str], role: str) -> str:
-        if len(same) > 1:
+        if len(same) > 1 or _nfc(same[0]) in self.twice():
             raise InputError(f"{self.label}: several columns could be the {role}; rename all but one")
         return same[0]
 

@@ -9,10 +9,14 @@ from typing import Any
 import yaml
 
 from crowdveil.errors import InputError, ParameterError
+from crowdveil.files.described import write_described
 from crowdveil.files.reading import read_columns
-from crowdveil.files.writing import whole_file, write_table
+from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_table
 from crowdveil.records import Records, Schema
+from crowdveil.synthesis.result import Synthetic
+from crowdveil.version import __version__
 
+FORMAT = 1
 _YAML = (".yaml", ".yml")
 
 
@@ -57,6 +61,33 @@ def write_records(records: Records, path: str, *, force: bool, midpoints: bool =
     write_table(records.to_frame(midpoints=midpoints), path, force=force)
 
 
+def promise_file(path: str) -> Path:
+    """The file beside a CSV file of synthetic records that tells what made them, and what was promised."""
+    return Path(f"{path}.promise.json")
+
+
+def check_synthetic(path: str, *, force: bool) -> None:
+    """Refuse places where something is already, unless forced."""
+    if path != STDOUT:
+        check_new(Path(path), force=force)
+        if not is_parquet(path):
+            check_new(promise_file(path), force=force)
+
+
+def write_synthetic(made: Synthetic, path: str, *, force: bool) -> None:
+    """Synthetic records with their method and what was promised; on standard output without."""
+    told = {
+        "format": FORMAT,
+        "crowdveil": __version__,
+        "method": made.method,
+        "parameters": dict(made.parameters),
+        "seeded": made.seeded,
+        "domains_declared": made.records.schema.declared,
+        "promise": made.promise.to_dict(),
+    }
+    write_described(made.records.to_frame(), told, path, promise_file(path), force=force)
+
+
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     """A mapping of pairs; a key that is there twice is refused, as one of its values would be lost."""
     made = dict(pairs)
@@ -67,6 +98,8 @@ def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
 
 def _from_yaml(text: str) -> Any:
     """A schema as JSON would have it: edges are numbers, and missing is a truth value."""
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.BaseLoader)):
+        raise ParameterError("a schema has no aliases (names after *)")
     told = _plain(yaml.compose(text, Loader=yaml.BaseLoader))
     if not isinstance(told, dict):
         return told

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from crowdveil.errors import InputError
-from crowdveil.files.described import KEY, from_text, to_text, told_by
+from crowdveil.files.described import KEY, digest, from_text, told_by, write_described
 from crowdveil.files.reading import STDIN, has_parquet_magic
-from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_csv, write_table
+from crowdveil.files.writing import STDOUT, check_new, is_parquet
 from crowdveil.local.described import Description
 from crowdveil.local.perturbed import Perturbed
 
@@ -42,22 +41,7 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
     )
     promises: dict[str, Any] = {"promise": perturbed.promise, "user_promise": perturbed.user_promise}
     told = told_by(description, seeded=perturbed.seeded, **promises)
-    if path == STDOUT:
-        write_table(frame, path, force=force)
-        return
-    with whole_file(Path(path), force=force) as draft:
-        if is_parquet(path):
-            frame.write_parquet(draft, metadata={KEY: to_text(told)})
-            return
-        write_csv(frame, draft)
-        with whole_file(mechanism_file(path), force=force) as beside:
-            beside.write_text(to_text(told | {"sha256": _digest(draft)}) + "\n", encoding="utf-8")
-
-
-def _digest(path: Path) -> str:
-    """A hash of noisy claims, which are public: it ties them to what is told about them."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    write_described(frame, told, path, mechanism_file(path), force=force)
 
 
 def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
@@ -73,7 +57,7 @@ def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
     if text is None:
         return None
     description, told = from_text(text, source)
-    if not parquet and told.get("sha256") != _digest(Path(path)):
+    if not parquet and told.get("sha256") != digest(Path(path)):
         raise InputError(
             f"{path}: is not the file that {source} tells of, or was changed; "
             "perturb anew, or remove the latter if these are plain claims"

@@ -24,12 +24,13 @@ import numpy as np
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis import planning
 from crowdveil.synthesis.choices import choices
 from crowdveil.synthesis.marginals import Marginal, consistent, ipf, norm_sub
+from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.questions import Question, Table, ask
 from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon
@@ -65,9 +66,9 @@ class Calm:
         sets = combinations(range(d), self.columns)
         return [planning.question_of(schema, columns, self.epsilon) for columns in sets]
 
-    def guarantee(self, schema: Schema) -> Guarantee:
+    def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return planning.guarantee(self.questions(schema))
+        return if_declared(schema, planning.guarantee(self.questions(schema)))
 
 
 def collected(records: Records, parameters: Calm, *, rng: Randomness) -> list[Table]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crowdveil.accounting.parameters import check_whole
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.choices import in_random_order
-from crowdveil.synthesis.collection import ROUNDS, Collection, simulated
+from crowdveil.synthesis.collection import MOST_PEOPLE, ROUNDS, Collection, simulated
 from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon
 
@@ -32,11 +32,11 @@ class Crowdveil:
         check_epsilon(self.epsilon)
         check_whole(self.rounds, "the number of rounds")
 
-    def collection(self, schema: Schema, *, seed: int = 0) -> Collection:
+    def collection(self, schema: Schema, *, seed: int = 0, people: int = MOST_PEOPLE) -> Collection:
         """A collection that nobody has reported to; its seed is public and decides who is asked what."""
-        return Collection(schema, self.epsilon, self.label, self.rounds, seed)
+        return Collection(schema, self.epsilon, self.label, self.rounds, seed, people)
 
-    def guarantee(self, schema: Schema) -> Guarantee:
+    def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
         return self.collection(schema).guarantee()
 
@@ -44,7 +44,7 @@ class Crowdveil:
 def collected(records: Records, parameters: Crowdveil, *, rng: Randomness) -> Collection:
     """The collection after all rounds, one report for each record."""
     seed = int(rng.stream("seed", purpose="questions").uniforms(1)[0] * SEEDS)
-    empty = parameters.collection(records.schema, seed=seed)
+    empty = parameters.collection(records.schema, seed=seed, people=len(records))
     return simulated(in_random_order(records, rng=rng), empty, rng=rng)
 
 

@@ -20,19 +20,21 @@ from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Flags, Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis import planning
 from crowdveil.synthesis.latent_classes import LatentClasses
 from crowdveil.synthesis.model_choice import Halves, fitted_to
+from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.questions import Question, Table, answered, merged
 from crowdveil.synthesis.split_epsilon import check_epsilon
 
 FORMAT = 1
-MOST_PLACES = 10**9
+MOST_PEOPLE = 10**8
 PLACES_AT_ONCE = 4096  # whose coins come from one stream
 ROUNDS = 2
+SUM_CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Collection:
     label: str | None = None
     rounds: int = ROUNDS
     seed: int = 0
+    people: int = 10**7  # how many can take part: places are below
     number: int = 0  # of the round that is open
     planned: tuple[float, ...] = ()  # chances of this round's questions; none yet in the first round
     halves: Halves = ((), ())  # what even places told in all rounds, and what odd ones did
@@ -53,8 +56,11 @@ class Collection:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_whole(self.rounds, "the number of rounds")
-        if self.label is not None and self.label not in self.schema.names:
-            raise ParameterError(f"there is no column {self.label!r} to be the label")
+        check_whole(self.people, "the number of people")
+        if self.people > MOST_PEOPLE:
+            raise ParameterError(f"at most {MOST_PEOPLE:,} people can take part, not {self.people:,}")
+        if self.label is not None:
+            self.schema.index(self.label)
         if not 0 <= self.number < self.rounds:
             raise ParameterError(f"there are {self.rounds} rounds, so none has the number {self.number}")
         seeded(self.seed)
@@ -79,12 +85,12 @@ class Collection:
 
     def _chances(self, learned: LatentClasses | None = None) -> Floats:
         d = len(self.schema.columns)
-        label = None if self.label is None else self.schema.names.index(self.label)
+        label = None if self.label is None else self.schema.index(self.label)
         return planning.chances(self.epsilon, (self.questions[:d], self.questions[d:]), label, learned)
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> Promise:
         """What is promised about each record: pure epsilon, as it is reported about once."""
-        return planning.guarantee(self.questions)
+        return if_declared(self.schema, planning.guarantee(self.questions))
 
     # --- assign --------------------------------------------------------------------------------------------
 
@@ -102,18 +108,18 @@ class Collection:
 
     def ingest(self, reports: Mapping[int, tuple[Ints, NDArray[Any]]]) -> Collection:
         """With more reports: for each question's number the places that report, and what they send."""
-        none = np.zeros(0, dtype=np.int64)
-        places = np.concatenate([none, *(who for who, _ in reports.values())])
-        answered = np.repeat(
-            np.array(list(reports), dtype=np.int64), [who.size for who, _ in reports.values()]
-        )
+        checked = {number: (_places(who), np.asarray(sent)) for number, (who, sent) in reports.items()}
+        places = np.concatenate([np.zeros(0, dtype=np.int64), *(who for who, _ in checked.values())])
         seen = self._seen_with(places)
-        if (self.assign(places) != answered).any():
+        numbers = [number for number, (who, _) in checked.items() for _ in range(who.size)]
+        if self.assign(places).tolist() != numbers:
             raise InputError("a report answers another question than its place was asked")
         tables: tuple[list[Table], list[Table]] = ([*self.halves[0]], [*self.halves[1]])
-        for number, (who, sent) in reports.items():
+        for number, (who, sent) in checked.items():
+            if who.size == 0:
+                continue
             question = self.questions[number]
-            if len(sent) != who.size:
+            if sent.ndim == 0 or len(sent) != who.size:
                 raise InputError("there are not as many reports as places")
             for half, mine in ((0, who % 2 == 0), (1, who % 2 == 1)):
                 if mine.any():
@@ -124,8 +130,8 @@ class Collection:
     def _seen_with(self, places: Ints) -> Flags:
         if places.size == 0:
             return self.seen
-        if int(places.min()) < 0 or int(places.max()) >= MOST_PLACES:
-            raise InputError(f"a place is a whole number from 0 to {MOST_PLACES - 1:,}")
+        if int(places.min()) < 0 or int(places.max()) >= self.people:
+            raise InputError(f"a place is a whole number from 0 to {self.people - 1:,}")
         size = max(self.seen.size, int(places.max()) + 1)
         seen = np.zeros(size, dtype=np.bool_)
         seen[: self.seen.size] = self.seen
@@ -165,6 +171,7 @@ class Collection:
             "label": self.label,
             "rounds": self.rounds,
             "seed": self.seed,
+            "people": self.people,
             "round": self.number,
             "planned": list(self.planned),
             "halves": [[_kept(table) for table in half] for half in self.halves],
@@ -174,34 +181,55 @@ class Collection:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Collection:
-        """What `to_dict` kept."""
+        """What `to_dict` kept; refuses what it cannot have kept."""
         try:
             if kept["format"] != FORMAT:
                 raise InputError("a collection that was kept has another format")
-            fresh = cls(
-                Schema.from_dict(kept["schema"]), kept["epsilon"], kept["label"], kept["rounds"], kept["seed"]
-            )
+            fields = ("epsilon", "label", "rounds", "seed", "people")
+            fresh = cls(Schema.from_dict(kept["schema"]), *(kept[field] for field in fields))
             even, odd = (tuple(fresh._table(each) for each in half) for half in kept["halves"])
-            bits = np.frombuffer(base64.b64decode(kept["seen"], validate=True), dtype=np.uint8)
-            return replace(
-                fresh,
-                number=kept["round"],
-                planned=tuple(float(chance) for chance in kept["planned"]),
-                halves=(even, odd),
-                seen=np.unpackbits(bits, count=kept["places"]).astype(np.bool_),
-            )
-        except (KeyError, TypeError, ValueError, IndexError, ParameterError):
+            packed = np.frombuffer(base64.b64decode(kept["seen"], validate=True), dtype=np.uint8)
+            seen = np.unpackbits(packed, count=_count(kept["places"])).astype(np.bool_)
+            planned = tuple(float(chance) for chance in kept["planned"])
+            told = sum(table.asked for table in (*even, *odd))
+            if packed.size != -(-seen.size // 8) or seen.size > fresh.people:
+                raise ValueError
+            if np.count_nonzero(seen) != told or any(len(merged([half])) < len(half) for half in (even, odd)):
+                raise ValueError
+            if planned and not (min(planned) >= 0 and abs(sum(planned) - 1.0) < SUM_CLOSE):
+                raise ValueError
+            number = _count(kept["round"])
+            return replace(fresh, number=number, planned=planned, halves=(even, odd), seen=seen)
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError, ParameterError):
             raise InputError("this is not a collection that was kept") from None
 
     def _table(self, kept: Mapping[str, Any]) -> Table:
         known = {question.columns: question for question in self.questions}
         question = known[tuple(kept["columns"])]
         cells, counts = (np.array(kept[key], dtype=np.int64) for key in ("cells", "counts"))
-        if cells.size and (cells.min() < 0 or counts.min() < 0 or counts.max() > kept["asked"]):
+        asked = _count(kept["asked"])
+        if cells.ndim != 1 or cells.shape != counts.shape or np.unique(cells).size < cells.size:
+            raise ValueError
+        if cells.size and (cells.min() < 0 or counts.min() < 0 or counts.max() > asked):
             raise ValueError
         support = np.zeros(question.cells, dtype=np.int64)
         support[cells] = counts
-        return Table(question, support, int(kept["asked"]))
+        return Table(question, support, asked)
+
+
+def _count(number: Any) -> int:
+    """A whole number that can be a count."""
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= MOST_PEOPLE:
+        raise ValueError
+    return number
+
+
+def _places(who: NDArray[Any]) -> Ints:
+    """Places of those who report, as whole numbers in a row."""
+    places = np.asarray(who)
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        raise InputError("places are whole numbers, one for each report")
+    return places.astype(np.int64)
 
 
 def _kept(table: Table) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdveil.arrays import Floats
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis import planning
 from crowdveil.synthesis.choices import choices
 from crowdveil.synthesis.marginals import norm_sub
+from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.questions import Question, Table, ask
 from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon
@@ -41,9 +42,9 @@ class Independent:
         """A question about each column."""
         return planning.singles(schema, self.epsilon)
 
-    def guarantee(self, schema: Schema) -> Guarantee:
+    def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return planning.guarantee(self.questions(schema))
+        return if_declared(schema, planning.guarantee(self.questions(schema)))
 
 
 def collected(records: Records, parameters: Independent, *, rng: Randomness) -> list[Table | None]:

@@ -20,12 +20,14 @@ from itertools import combinations
 import numpy as np
 
 from crowdveil.arrays import Codes
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.local.krr import KRR
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.calm import agreed
 from crowdveil.synthesis.marginals import Marginal, norm_sub
+from crowdveil.synthesis.planning import check_pairs
+from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 from crowdveil.synthesis.split_response import inverted, pair_variance
@@ -45,11 +47,12 @@ class AllColumns:
 
     def responses(self, schema: Schema) -> list[KRR]:
         """Randomized response on each column."""
+        check_pairs(schema)
         return [KRR(share_of(self.epsilon, len(schema.sizes)), size) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Guarantee:
+    def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
-        return together(response.epsilon for response in self.responses(schema))
+        return if_declared(schema, together(response.epsilon for response in self.responses(schema)))
 
 
 def reported(records: Records, parameters: AllColumns, *, rng: Randomness) -> Codes:

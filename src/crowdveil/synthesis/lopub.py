@@ -31,11 +31,13 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Singles
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.local.bloom import Bloom
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.marginals import mutual_information, rounded
+from crowdveil.synthesis.planning import check_pairs
+from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 
@@ -68,12 +70,13 @@ class LoPub:
 
     def filters(self, schema: Schema) -> list[Bloom]:
         """A Bloom filter for each column."""
+        check_pairs(schema)
         share = share_of(self.epsilon, len(schema.sizes))
         return [_distinct(share, size, self.bits, self.hashes) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Guarantee:
+    def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
-        return together(each.epsilon for each in self.filters(schema))
+        return if_declared(schema, together(each.epsilon for each in self.filters(schema)))
 
 
 @cache

@@ -34,9 +34,9 @@ MOST_QUESTIONS = 20_000
 MOST_CELLS_IN_ALL = 2_000_000  # of all questions of more than two columns: they are kept, and counted
 TOGETHER = 3.6  # columns, so to say, of all: that share of people is asked about more columns up to epsilon 2
 MOST_TOGETHER = 0.6
-LABELLED = 0.75  # of questions about more columns hold the label, if there is one
+LABELLED = 0.75  # of questions about more columns hold the label, if all columns have as many values
 SMALL_FIRST = 0.5  # questions are asked in proportion to 1 / cells^this
-ADAPTED = 0.5  # of people in later rounds follow what was learned
+ADAPTED = 0.5  # of those who are asked about more columns in later rounds: follow what was learned
 NO_DEPENDENCE = 0.003  # total variation of learned tables from independent ones
 MOSTLY = 0.95  # of people are asked about one column then
 
@@ -50,6 +50,12 @@ def question_of(schema: Schema, columns: Sequence[int], epsilon: float) -> Quest
             f"{names} have {prod(sizes):,} cells together, more than {MOST_CELLS:,}: use coarser bins"
         )
     return Question(tuple(columns), sizes, best_oracle(epsilon, prod(sizes)))
+
+
+def check_pairs(schema: Schema) -> None:
+    """Refuse a table of a pair that would be too large."""
+    if prod(sorted(schema.sizes)[-2:]) > MOST_CELLS:
+        raise ParameterError(f"a pair of columns has more than {MOST_CELLS:,} cells: use coarser bins")
 
 
 def guarantee(questions: Sequence[Question]) -> Guarantee:
@@ -120,9 +126,9 @@ def chances(
 ) -> Floats:
     """How likely each question is asked, those about one column first.
 
-    With something `learned` in earlier rounds, half of the people are asked about columns that depend on each
-    other; the others as before. If it shows none, nearly all people are asked
-    about one column.
+    With something `learned` in earlier rounds, half of those who are asked about more than one column are
+    asked about columns that depend on each other, the others as before. If it shows no dependence, nearly
+    all people are asked about one column.
     """
     single, joint = questions
     if not joint:

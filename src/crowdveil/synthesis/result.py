@@ -10,21 +10,20 @@ from typing import Any
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes
 from crowdveil.errors import InputError
-from crowdveil.guarantee import SEEDED, NoGuarantee, Promise
+from crowdveil.guarantee import SEEDED, Promise
 from crowdveil.local.olh import OLH
 from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness
 from crowdveil.records import Records
 
 MOST_ROWS = 10**8
-UNDECLARED = NoGuarantee("the domains were read off the data, and so tell what somebody's record holds.")
 
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
     """Synthetic records, how they were made, and the promise about each of the reports behind them.
 
-    Nothing is promised if draws can be repeated from a seed, or if domains were read off the data.
+    Nothing is promised if draws can be repeated from a seed.
     """
 
     records: Records
@@ -37,8 +36,6 @@ class Synthetic:
     def __post_init__(self) -> None:
         if self.seeded:
             object.__setattr__(self, "promise", SEEDED)
-        elif not self.records.schema.declared:
-            object.__setattr__(self, "promise", UNDECLARED)
 
 
 def synthetic(

@@ -32,13 +32,14 @@ import numpy as np
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Promise
 from crowdveil.local.krr import KRR
-from crowdveil.local.record_reports import MOST_CELLS
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.choices import choices, in_random_order
 from crowdveil.synthesis.marginals import mutual_information
+from crowdveil.synthesis.planning import check_pairs
+from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 from crowdveil.synthesis.split_response import lasso
@@ -65,14 +66,13 @@ class SamPrivSyn:
         """Randomized response on each column, with half of epsilon."""
         if len(schema.columns) < 2:
             raise ParameterError("SamPrivSyn asks about pairs: there must be at least two columns")
-        largest = sorted(schema.sizes)[-2:]
-        if largest[0] * largest[1] > MOST_CELLS:
-            raise ParameterError(f"a pair of columns has more than {MOST_CELLS:,} cells: use coarser bins")
+        check_pairs(schema)
         return [KRR(share_of(self.epsilon, 2), size) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Guarantee:
+    def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum of both values', as realised, of the largest pair."""
-        return together(sorted(response.epsilon for response in self.responses(schema))[-2:])
+        largest = sorted(response.epsilon for response in self.responses(schema))[-2:]
+        return if_declared(schema, together(largest))
 
 
 @dataclass(frozen=True, eq=False)
