@@ -20,8 +20,8 @@ def best_oracle(epsilon: float, cells: int) -> KRR | OUE | OLH:
 
     Times n that is q(1 - q)/(p - q)^2: (cells - 2 + e)/(e - 1)^2 for kRR and 4e/(e - 1)^2 for OUE, where
     e = e^epsilon. So kRR if cells < 3e + 2. OLH has the variance of OUE but for the rounding of its number of
-    values (at most 4.2 %, up to epsilon 11) and a report of two words of 32 bits: OUE up to 64 cells, where its
-    own is no longer, and OLH beyond.
+    values (at most 4.2 %, up to epsilon 11) and a report of two words of 32 bits: OUE up to 64 cells, where
+    its own is no longer, and OLH beyond.
     """
     check_cells(cells)
     Response.of(2, epsilon)  # refuses what is no epsilon
