@@ -241,13 +241,28 @@ def test_lopub_likelihoods_are_those_of_the_exact_law() -> None:
 
 
 def test_lopub_em_finds_the_pair() -> None:
-    """With likelihoods that leave little doubt; and each step of EM makes the reports likelier."""
+    """With likelihoods that leave little doubt."""
     parameters = lopub.LoPub(60.0)
     filters = parameters.filters(RECORDS.schema)
     told = lopub.reported(RECORDS, parameters, rng=seeded(0))
     likely = [lopub.likelihoods(each, bloom) for each, bloom in zip(told, filters, strict=True)]
     found = lopub.joint(likely[0], likely[1])
     np.testing.assert_allclose(found, pairs_of(RECORDS)[0, 1], atol=0.01)
+
+
+def test_each_step_of_lopubs_em_makes_the_reports_likelier(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = lopub.LoPub(8.0)
+    filters = parameters.filters(RECORDS.schema)
+    told = lopub.reported(RECORDS, parameters, rng=seeded(0))
+    first, second = (lopub.likelihoods(told[place], filters[place]) for place in (0, 1))
+    monkeypatch.setattr(lopub, "CLOSE", 0.0)
+    likely = []
+    for steps in (1, 2, 3, 5, 10, 30):
+        monkeypatch.setattr(lopub, "MOST_STEPS", steps)
+        shares = lopub.joint(first, second)
+        likely.append(float(np.log(np.einsum("ik,kl,il->i", first, shares, second)).sum()))
+    assert likely == sorted(likely)
+    assert likely[-1] > likely[0] + 1
 
 
 def test_lopub_forest_follows_what_depends() -> None:
