@@ -128,7 +128,7 @@ def test_reproduce_lists_runs_and_refuses(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_release_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:
     # Objects of many claims keep the loops busy for longer than any machine takes to be interrupted.
-    rows = 60_000
+    rows = 500_000
     pl.DataFrame(
         {"object": ["o"] * rows, "user": range(rows), "value": pl.Series(range(rows)).cast(pl.Float64)}
     ).write_parquet(tmp_path / "claims.parquet")
