@@ -1,6 +1,6 @@
 """Down a smooth slope to its lowest point: L-BFGS, in plain sums.
 
-Not SciPy's: its sums go through BLAS, whose threads change last digits (and take a hundred times as long on a
+Not SciPy's: its sums go through BLAS, whose threads change last digits (and take many times as long on a
 machine that is busy); here a result is the same wherever it is computed.
 
 Reference: Nocedal and Wright, *Numerical Optimization*, 2006, algorithms 7.4 and 7.5; the length of a step is
