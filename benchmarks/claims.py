@@ -14,7 +14,7 @@ import polars as pl
 from benchmarks.stopwatch import Arrays
 from crowdveil.claims import Claims
 from crowdveil.randomness import seeded
-from crowdveil.release import priscrowd
+from crowdveil.releases import priscrowd
 
 LOW, HIGH = 0.0, 10.0
 STRIDE = 7  # between the users of an object

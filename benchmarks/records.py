@@ -18,10 +18,10 @@ from benchmarks.pictures import seconds_as_bars
 from benchmarks.stopwatch import Arrays
 from crowdveil.evaluation import marginals
 from crowdveil.experiments.records_data import adult
-from crowdveil.experiments.records_simulation import SimulatedRecords
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
-from crowdveil.synthesis.classes import Crowdveil, collected
+from crowdveil.simulation.records import SimulatedRecords
+from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis, collected
 
 OURS = HERE / "ours" / "records.py"
 NUMPY = ("numpy==2.4.6",)
@@ -173,7 +173,7 @@ def _tables(rows: int, which: str, made: Callable[[int], Records], check: Check)
 
     def make(_: Path, count: int) -> Arrays:
         real = made(count)
-        told = collected(real, Crowdveil(TABLES_EPSILON, rounds=1), rng=seeded(1))
+        told = collected(real, LatentClassSynthesis(TABLES_EPSILON, rounds=1), rng=seeded(1))
         tables, even = told.tables, {table.question: table for table in told.halves[0]}
         columns = np.full((len(tables), 2), -1)
         for place, table in enumerate(tables):

@@ -16,10 +16,10 @@ from benchmarks.pictures import seconds_as_bars
 from benchmarks.stopwatch import Arrays
 from crowdveil.answers import Answers, Domain
 from crowdveil.experiments.sparse_real import SOURCES
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.local import CellResponse, recommended_levels, report
 from crowdveil.local.inverse_deviation import on_symbols
 from crowdveil.randomness import seeded
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 OURS = HERE / "ours" / "cells.py"
 NUMPY = ("numpy==2.4.6",)

@@ -23,7 +23,7 @@ from benchmarks.machine import cores
 from benchmarks.pictures import seconds_as_bars
 from benchmarks.stopwatch import Arrays
 from crowdveil.labels import Labels
-from crowdveil.truth import crh, gtm, vote
+from crowdveil.truth import crh, gtm, one_coin
 
 OURS = HERE / "ours" / "truths.py"
 NUMPY = ("numpy==2.4.6",)
@@ -178,7 +178,7 @@ def _read_labels(name: str, table: pl.DataFrame) -> dict[str, np.ndarray]:
 def _with_majority(arrays: Arrays) -> Arrays:
     """The same with our majority's labels, for the peers."""
     labels = Labels(as_claims(arrays), pl.Series("label", np.arange(int(arrays["choices"]))))
-    return {**arrays, "majority": vote.majority(labels).estimates.to_numpy()}
+    return {**arrays, "majority": one_coin.majority(labels).estimates.to_numpy()}
 
 
 def _accuracy(inputs: Arrays, answers: Arrays) -> float:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from crowdveil.cli.main import main
-from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.randomness import seeded
+from crowdveil.simulation.claims import SimulatedClaims
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crowdveil.claims import Claims
 from crowdveil.guarantee import rational
 from crowdveil.randomness import Randomness, Stream
-from crowdveil.release.deniability import PrivacyTest
+from crowdveil.releases.deniability import PrivacyTest
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise, rational, rounded_up
-from crowdveil.release.deniability import PrivacyTest
+from crowdveil.releases.deniability import PrivacyTest
 
 PURE = Guarantee(0.5, 0.0, "claim", "replace-one", "central", ("the range was declared",))
 APPROXIMATE = Guarantee(1.0, 1e-6, "user", "add-remove", "local")

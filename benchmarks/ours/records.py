@@ -16,7 +16,8 @@ from crowdveil.local.oracle import Oracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure
 from crowdveil.records import Column, Records, Schema
-from crowdveil.synthesis import classes, independent
+from crowdveil.synthesis import independent
+from crowdveil.synthesis import latent_class_synthesis as latent
 from crowdveil.synthesis.model_choice import fitted_to
 from crowdveil.synthesis.questions import Question, Table
 
@@ -49,7 +50,7 @@ def records(inputs: Arrays, method: str, epsilon: float) -> Steps:
     if method == "independent":
         made = independent.synthesize(real, independent.Independent(epsilon))
     else:
-        made = classes.synthesize(real, classes.Crowdveil(epsilon))
+        made = latent.synthesize(real, latent.LatentClassSynthesis(epsilon))
     yield
     return {"codes": made.records.codes}
 

@@ -16,9 +16,9 @@ from crowdveil.kernels.exponential import exponentials
 from crowdveil.kernels.gaussian import ONE_SWEEP, prepare, room_for, times
 from crowdveil.kernels.ranges import longest
 from crowdveil.randomness import secure
-from crowdveil.release.deniability import PrivacyTest, draw
-from crowdveil.release.priscrowd import PrisCrowd, estimate, release
-from crowdveil.release.weights import Weights
+from crowdveil.releases.deniability import PrivacyTest, draw
+from crowdveil.releases.priscrowd import PrisCrowd, estimate, release
+from crowdveil.releases.weights import Weights
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
 DRAWS = 30

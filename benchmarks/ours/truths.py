@@ -14,15 +14,15 @@ from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import summed
 from crowdveil.engines import LocalEngine
 from crowdveil.labels import Labels
-from crowdveil.truth import crh, gtm, vote
+from crowdveil.truth import crh, gtm, one_coin
 from crowdveil.truths import Truths, Voted
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
 METHODS: dict[str, Callable[..., Truths]] = {"gtm": gtm.discover, "crh": crh.discover}
 VOTES: dict[str, Callable[..., Voted]] = {
-    "majority": vote.majority,
-    "weighted": vote.weighted,
-    "one_coin": vote.one_coin,
+    "majority": one_coin.majority,
+    "weighted": one_coin.weighted,
+    "one_coin": one_coin.one_coin,
 }
 
 

@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from crowdveil.public_range import Range
     from crowdveil.randomness import secure, seeded
     from crowdveil.records import Records, Schema
-    from crowdveil.release.basic import Basic
-    from crowdveil.release.basic import release as release_basic
-    from crowdveil.release.certified import Certified
-    from crowdveil.release.certified import release as release_certified
-    from crowdveil.release.deniability import PrivacyTest
-    from crowdveil.release.priscrowd import PrisCrowd
-    from crowdveil.release.priscrowd import release as release_priscrowd
-    from crowdveil.release.result import Release, Status
+    from crowdveil.releases.basic import Basic
+    from crowdveil.releases.basic import release as release_basic
+    from crowdveil.releases.certified import Certified
+    from crowdveil.releases.certified import release as release_certified
+    from crowdveil.releases.deniability import PrivacyTest
+    from crowdveil.releases.priscrowd import PrisCrowd
+    from crowdveil.releases.priscrowd import release as release_priscrowd
+    from crowdveil.releases.result import Release, Status
     from crowdveil.report.bundle import write_bundle
-    from crowdveil.synthesis.classes import Crowdveil, synthesize
+    from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis, synthesize
     from crowdveil.truth.methods import discover
-    from crowdveil.truth.vote import one_coin as vote
+    from crowdveil.truth.one_coin import one_coin
 
 _HOMES = {
-    "Basic": "release.basic",
-    "Certified": "release.certified",
+    "Basic": "releases.basic",
+    "Certified": "releases.certified",
     "Claims": "claims",
-    "Crowdveil": "synthesis.classes",
+    "LatentClassSynthesis": "synthesis.latent_class_synthesis",
     "CrowdveilError": "errors",
     "Deniability": "guarantee",
     "Guarantee": "guarantee",
@@ -54,24 +54,24 @@ _HOMES = {
     "NoGuarantee": "guarantee",
     "OutputError": "errors",
     "ParameterError": "errors",
-    "PrisCrowd": "release.priscrowd",
-    "PrivacyTest": "release.deniability",
+    "PrisCrowd": "releases.priscrowd",
+    "PrivacyTest": "releases.deniability",
     "Range": "public_range",
     "Records": "records",
-    "Release": "release.result",
+    "Release": "releases.result",
     "Schema": "records",
-    "Status": "release.result",
+    "Status": "releases.result",
     "VariancePerUser": "local",
     "discover": "truth.methods",
+    "one_coin": "truth.one_coin",
     "perturb": "local",
     "read_claims": "files",
-    "release_basic": "release.basic:release",
-    "release_certified": "release.certified:release",
-    "release_priscrowd": "release.priscrowd:release",
+    "release_basic": "releases.basic:release",
+    "release_certified": "releases.certified:release",
+    "release_priscrowd": "releases.priscrowd:release",
     "secure": "randomness",
     "seeded": "randomness",
-    "synthesize": "synthesis.classes",
-    "vote": "truth.vote:one_coin",
+    "synthesize": "synthesis.latent_class_synthesis",
     "write_bundle": "report.bundle",
 }
 
@@ -79,13 +79,13 @@ __all__ = [
     "Basic",
     "Certified",
     "Claims",
-    "Crowdveil",
     "CrowdveilError",
     "Deniability",
     "Guarantee",
     "InputError",
     "Labels",
     "Laplace",
+    "LatentClassSynthesis",
     "Ledger",
     "LocalEngine",
     "NoGuarantee",
@@ -101,6 +101,7 @@ __all__ = [
     "VariancePerUser",
     "__version__",
     "discover",
+    "one_coin",
     "perturb",
     "read_claims",
     "release_basic",
@@ -109,7 +110,6 @@ __all__ = [
     "secure",
     "seeded",
     "synthesize",
-    "vote",
     "write_bundle",
 ]
 

@@ -17,9 +17,9 @@ from crowdveil.audit.run import run_audit
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.randomness import Randomness, secure, seeded
-from crowdveil.release.attempts import Attempts
-from crowdveil.release.certified import Certified, fit
-from crowdveil.release.histogram import noisy_histograms
+from crowdveil.releases.attempts import Attempts
+from crowdveil.releases.certified import Certified, fit
+from crowdveil.releases.histogram import noisy_histograms
 
 DEVIATIONS = 4.9  # one side: one chance in two million
 

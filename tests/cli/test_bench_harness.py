@@ -15,7 +15,7 @@ import pytest
 
 import naive
 from crowdveil.randomness import seeded
-from crowdveil.release.deniability import PrivacyTest
+from crowdveil.releases.deniability import PrivacyTest
 from crowdveil.truth import crh, gtm
 
 ROOT = Path(__file__).parents[2]

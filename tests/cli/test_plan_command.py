@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from conftest import Run
-from crowdveil.experiments.planning import ReleasePlan, plan_release
+from crowdveil.planning.releases import ReleasePlan, plan_release
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 

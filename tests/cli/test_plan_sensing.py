@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.randomness import seeded
+from crowdveil.simulation.claims import SimulatedClaims
 
 QUICK = ("--users", 30, "--range", "0:10", "--objects", 3, "--delta", 0)
 

@@ -11,7 +11,7 @@ from crowdveil.experiments import certified
 from crowdveil.experiments.datasets import DATASETS
 from crowdveil.experiments.result import Settings
 from crowdveil.randomness import seeded
-from crowdveil.release.plain import on_simplex
+from crowdveil.releases.plain import on_simplex
 from crowdveil.report import plots
 
 

@@ -12,8 +12,8 @@ from crowdveil.errors import ParameterError
 from crowdveil.experiments.priscrowd import METHODS, simulated
 from crowdveil.experiments.registry import EXPERIMENTS
 from crowdveil.experiments.result import Settings
-from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.randomness import seeded
+from crowdveil.simulation.claims import SimulatedClaims
 
 
 def test_priscrowd_beats_its_baselines_and_the_printed_table() -> None:

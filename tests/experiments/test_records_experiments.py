@@ -23,18 +23,18 @@ from crowdveil.experiments import (
     records_learning,
     records_trials,
 )
-from crowdveil.experiments.records_simulation import SimulatedRecords
 from crowdveil.experiments.records_trials import PAPERS_BATCH, Contestant, averaged, contestants, rows_over
 from crowdveil.experiments.registry import EXPERIMENTS
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
+from crowdveil.simulation.records import SimulatedRecords
 from crowdveil.synthesis import methods, samprivsyn
 from crowdveil.synthesis.calm import Calm
 from crowdveil.synthesis.choices import in_random_order
-from crowdveil.synthesis.classes import Crowdveil
 from crowdveil.synthesis.krr import AllColumns
+from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
 from crowdveil.synthesis.methods import METHODS
 
 ENGINE = LocalEngine()
@@ -226,11 +226,11 @@ def test_models_learn_from_what_four_fifths_report_and_are_tested_on_the_rest(
     table = SimulatedRecords(1_500, 4, 2, 0.9, 2).records(rng=seeded(1))
     asked: list[tuple[int, Any]] = []
 
-    def watched(told: Records, parameters: Crowdveil, **options: Any) -> Any:
+    def watched(told: Records, parameters: LatentClassSynthesis, **options: Any) -> Any:
         asked.append((len(told), parameters.label))
         return METHODS["calm"].synthesize(told, Calm(parameters.epsilon), **options)  # quicker
 
-    monkeypatch.setitem(methods.METHODS, "crowdveil", methods.Method(Crowdveil, watched))
+    monkeypatch.setitem(methods.METHODS, "crowdveil", methods.Method(LatentClassSynthesis, watched))
     pair = (QUICK[0], Contestant("crowdveil", "crowdveil"))
     rivals = {"some": records_learning.with_label(pair, "column-2")}
     outcome = records_learning.taught({"some": table}, {"some": "column-2"}, ONE, rivals, (6.0,))
@@ -309,7 +309,7 @@ def test_costs_are_bits_of_reports_and_of_questions(tmp_path: Path) -> None:
     for row in rows.values():
         assert row["megabits"] == pytest.approx(30_000 * row["bits"] / 1e6)
     # Columns alone, and pairs or more of them.
-    assert records_cost.questions_of(Crowdveil(4.0), SMALL.schema) > 4
+    assert records_cost.questions_of(LatentClassSynthesis(4.0), SMALL.schema) > 4
     assert records_cost.questions_of(Calm(4.0), SMALL.schema) == comb(4, 2)
     assert records_cost.questions_of(AllColumns(4.0), SMALL.schema) == 1
 

@@ -10,9 +10,9 @@ import pytest
 
 from crowdveil.evaluation.association import cramers_v
 from crowdveil.experiments import records_data
-from crowdveil.experiments.records_simulation import SimulatedRecords
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
+from crowdveil.simulation.records import SimulatedRecords
 
 
 @pytest.mark.parametrize("simulated", [SimulatedRecords(40_000), SimulatedRecords(40_000, 3, 3, 0.9, 7)])

@@ -14,7 +14,6 @@ from crowdveil.errors import ParameterError
 from crowdveil.experiments import sensing, sensing_real
 from crowdveil.experiments.registry import EXPERIMENTS
 from crowdveil.experiments.result import Outcome, Settings
-from crowdveil.experiments.sensing_simulation import SimulatedSensing
 from crowdveil.experiments.sensing_trials import (
     AWARE,
     METHODS,
@@ -30,6 +29,7 @@ from crowdveil.experiments.sensing_trials import (
 from crowdveil.local import perturb
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.simulation.sensing import SimulatedSensing
 
 ENGINE = LocalEngine()
 ONE = Settings(seeds=1, engine=ENGINE, first_seed=7)

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from crowdveil.engines import LocalEngine
+from crowdveil.evaluation.constants import best_constant, mae, mae_change
 from crowdveil.experiments import sparse, sparse_bounds, sparse_users
 from crowdveil.experiments.registry import EXPERIMENTS
 from crowdveil.experiments.result import Outcome, Settings
-from crowdveil.experiments.sparse_baselines import best_constant, mae, mae_change
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.experiments.sparse_trials import (
     BEST,
     CONSTANTS,
@@ -44,6 +43,7 @@ from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.inverse_deviation import on_answers
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.simulation.sparse import SimulatedAnswers
 from crowdveil.truth import randomized
 
 ENGINE = LocalEngine()

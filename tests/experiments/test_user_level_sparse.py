@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crowdveil.answers import Domain
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.experiments.user_level_sparse import at_best, trial
 from crowdveil.local.slot_response import SlotResponse
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 TEN = Domain(0, 9)
 

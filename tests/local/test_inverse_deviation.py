@@ -10,10 +10,10 @@ import pytest
 from sparse_answers import NULL, answers_of, received
 
 from crowdveil.answers import Answers, CellReports, Domain
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.inverse_deviation import LEAST_LOSS, on_answers, on_symbols
 from crowdveil.randomness import seeded
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 TEN = Domain(0, 9)
 

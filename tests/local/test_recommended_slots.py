@@ -10,12 +10,12 @@ import pytest
 
 from crowdveil.answers import Domain
 from crowdveil.errors import ParameterError
-from crowdveil.experiments.sparse_baselines import mae
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
+from crowdveil.evaluation.constants import mae
 from crowdveil.local.recommended_slots import candidates, expected_error, recommended_slots
 from crowdveil.local.reports import report
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.randomness import seeded
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 TEN = Domain(0, 9)
 

@@ -12,11 +12,11 @@ from sparse_answers import NULL, crowd, received
 
 from crowdveil.answers import Domain
 from crowdveil.errors import ParameterError
-from crowdveil.experiments.sparse_baselines import best_constant, mae, middle_of
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
+from crowdveil.evaluation.constants import best_constant, mae, middle_of
 from crowdveil.local.recommended_slots import recommended_slots
 from crowdveil.local.slot_response import SlotReports, SlotResponse
 from crowdveil.randomness import seeded
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 TEN = Domain(0, 9)
 

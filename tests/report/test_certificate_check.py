@@ -13,7 +13,7 @@ from certificates import CASES, DENIABLE, NOTHING, PURE, claim, made, stated, wr
 from crowdveil.errors import InputError
 from crowdveil.guarantee import Deniability, Guarantee, Promise
 from crowdveil.public_range import Range
-from crowdveil.release.certified import Certified
+from crowdveil.releases.certified import Certified
 from crowdveil.report.certificate import SCHEMA_VERSION, to_json
 from crowdveil.report.certificate_check import read_certificate
 
@@ -226,15 +226,15 @@ def test_a_whole_number_is_a_number(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_certified_release_can_ask_for_is_read(tmp_path: Path, asked: Certified) -> None:
-    path = write(tmp_path, stated("certified", asked.cost(), asked.public()))
+    path = write(tmp_path, stated("certified", asked.cost(), asked.to_dict()))
     found = read_certificate(str(path))
     assert found.promise == asked.cost()
-    assert found.parameters == asked.public()
+    assert found.parameters == asked.to_dict()
 
 
 def test_a_small_epsilon_cannot_become_smaller_either(tmp_path: Path) -> None:
     asked = Certified(0.0005, Range(0, 1))
-    path = write(tmp_path, stated("certified", claim(0.0004), asked.public()))
+    path = write(tmp_path, stated("certified", claim(0.0004), asked.to_dict()))
     with pytest.raises(InputError, match=r"promise\.epsilon is not the one of the parameters"):
         read_certificate(str(path))
 

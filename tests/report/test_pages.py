@@ -9,13 +9,13 @@ import pytest
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.experiments.simulation import SimulatedClaims
 from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
-from crowdveil.release import basic, priscrowd
-from crowdveil.release.priscrowd import PrisCrowd
+from crowdveil.releases import basic, priscrowd
+from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.report import plots
 from crowdveil.report.pages import public_page, steward_page
+from crowdveil.simulation.claims import SimulatedClaims
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ from crowdveil.local.olh import OLH
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure, seeded
 from crowdveil.records import Records
-from crowdveil.synthesis import calm, classes, independent, krr, lopub, samprivsyn
+from crowdveil.synthesis import calm, independent, krr, lopub, samprivsyn
+from crowdveil.synthesis import latent_class_synthesis as latent
 from crowdveil.synthesis.choices import choices, in_random_order
 from crowdveil.synthesis.marginals import Marginal, mutual_information
 from crowdveil.synthesis.methods import METHODS, method_of
@@ -118,7 +119,7 @@ def test_everybody_sends_one_report() -> None:
         sets = calm.collected(RECORDS, calm.Calm(2.0, columns), rng=seeded(0))
         assert sum(table.asked for table in sets) == people
     assert samprivsyn.sampled(RECORDS, samprivsyn.SamPrivSyn(2.0, 900), rng=seeded(0)).reports == people
-    rounds = classes.collected(RECORDS, classes.Crowdveil(2.0), rng=seeded(0))
+    rounds = latent.collected(RECORDS, latent.LatentClassSynthesis(2.0), rng=seeded(0))
     assert sum(table.asked for table in rounds.tables) == people
     assert len(krr.reported(RECORDS, krr.AllColumns(2.0), rng=seeded(0))) == people
     told = lopub.reported(RECORDS, lopub.LoPub(2.0), rng=seeded(0))
@@ -152,7 +153,7 @@ def test_bad_rows_and_no_records_are_refused(name: str) -> None:
         (lopub.LoPub, {"bits": 7}),
         (lopub.LoPub, {"hashes": 0}),
         (lopub.LoPub, {"dependence": 1.5}),
-        (classes.Crowdveil, {"rounds": 0}),
+        (latent.LatentClassSynthesis, {"rounds": 0}),
     ],
 )
 def test_bad_parameters_are_refused(parameters: Any, options: dict[str, Any]) -> None:
@@ -162,7 +163,7 @@ def test_bad_parameters_are_refused(parameters: Any, options: dict[str, Any]) ->
 
 def test_an_unknown_label_is_refused() -> None:
     with pytest.raises(ParameterError, match="no column"):
-        classes.synthesize(RECORDS, classes.Crowdveil(1.0, "none"), rng=seeded(0))
+        latent.synthesize(RECORDS, latent.LatentClassSynthesis(1.0, "none"), rng=seeded(0))
 
 
 @pytest.mark.parametrize("name", ["lopub", "krr", "independent", "crowdveil"])
@@ -283,7 +284,7 @@ def test_lopub_forest_follows_what_depends() -> None:
 def test_more_people_are_asked_about_the_label() -> None:
     asked = {}
     for label in (None, "c2"):
-        tables = classes.collected(RECORDS, classes.Crowdveil(1.0, label), rng=seeded(0)).tables
+        tables = latent.collected(RECORDS, latent.LatentClassSynthesis(1.0, label), rng=seeded(0)).tables
         joint = [table for table in tables if len(table.question.columns) > 1]
         held = sum(table.asked for table in joint if 2 in table.question.columns)
         asked[label] = held / sum(table.asked for table in joint)

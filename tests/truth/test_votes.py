@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.labels import Labels
-from crowdveil.truth import vote
+from crowdveil.truth import one_coin
 from crowdveil.truths import Voted
 
-METHODS = {"majority": vote.majority, "crh": vote.weighted, "one-coin": vote.one_coin}
+METHODS = {"majority": one_coin.majority, "crh": one_coin.weighted, "one-coin": one_coin.one_coin}
 Codes = NDArray[np.int64]
 
 
@@ -72,7 +72,7 @@ def twin_coins(labels: Labels, sweeps: int) -> tuple[dict[int, dict[int, float]]
 
 def test_one_coin_equals_its_twin() -> None:
     labels, _, _ = crowd(1, users=9, objects=30, each=4)
-    found = vote.one_coin(labels)
+    found = one_coin.one_coin(labels)
     chances, odds = twin_coins(labels, found.sweeps)
     np.testing.assert_allclose(found.weights, odds, rtol=1e-9)
     best = [max(chances[i].values()) for i in range(30)]
@@ -100,8 +100,8 @@ def test_majority_and_the_weighted_vote_equal_their_twins() -> None:
         everybody = sum(wrong) / sum(made)
         loss = [(w + everybody) / (n + 1) for w, n in zip(wrong, made, strict=True)]
         weights = [-math.log(part / sum(loss)) for part in loss]
-    assert vote.majority(labels).estimates.to_list() == plain
-    found = vote.weighted(labels)
+    assert one_coin.majority(labels).estimates.to_list() == plain
+    found = one_coin.weighted(labels)
     assert found.estimates.to_list() == winners
     np.testing.assert_allclose(found.weights, weights, rtol=1e-9)
 
@@ -137,7 +137,7 @@ def test_chances_are_as_often_right_as_they_say(name: str) -> None:
 
 def test_users_weights_follow_how_often_they_are_right() -> None:
     labels, _, right = crowd(5, objects=2000)
-    for found in (vote.weighted(labels), vote.one_coin(labels)):
+    for found in (one_coin.weighted(labels), one_coin.one_coin(labels)):
         assert np.corrcoef(found.weights, np.log(right / (1 - right)))[0, 1] > 0.9
 
 

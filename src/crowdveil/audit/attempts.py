@@ -14,8 +14,8 @@ from crowdveil.audit.releases import repeated, rows
 from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.release import attempts
-from crowdveil.release.attempts import Attempts
+from crowdveil.releases import attempts
+from crowdveil.releases.attempts import Attempts
 
 _TEN = Range(0.0, 10.0)
 _PLACES = (5.0, 9.0)  # of one claim; all others are at 5, and no kernel reaches from one to the other

@@ -24,9 +24,9 @@ from crowdveil.guarantee import Adjacency
 from crowdveil.kernels.histograms import CELLS, cell_of
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.release import certified
-from crowdveil.release.certified import Certified
-from crowdveil.release.histogram import Histograms, PairDistances, noisy_histograms, pair_distances
+from crowdveil.releases import certified
+from crowdveil.releases.certified import Certified
+from crowdveil.releases.histogram import Histograms, PairDistances, noisy_histograms, pair_distances
 
 TWELVE = Range(0.0, 12.0)
 RESOLUTION = 2.0  # so coarse that the bins are always four

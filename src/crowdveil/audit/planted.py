@@ -23,8 +23,8 @@ from crowdveil.local.bit_chance import BitChance
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.randomness.response import Response
-from crowdveil.release import basic
-from crowdveil.release.basic import Basic
+from crowdveil.releases import basic
+from crowdveil.releases.basic import Basic
 
 _PURE: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "unit": "a claim, replace-one", "whose": "ours"}
 _SYMBOLS = 6

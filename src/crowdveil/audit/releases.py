@@ -14,10 +14,10 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.release import basic
-from crowdveil.release.basic import Basic
-from crowdveil.release.deniability import PrivacyTest, draw
-from crowdveil.release.weights import Weights
+from crowdveil.releases import basic
+from crowdveil.releases.basic import Basic
+from crowdveil.releases.deniability import PrivacyTest, draw
+from crowdveil.releases.weights import Weights
 
 _TEN = Range(0.0, 10.0)
 _BASIC = Basic(1.0, _TEN, resolution=1.0)

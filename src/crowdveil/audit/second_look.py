@@ -11,9 +11,9 @@ from crowdveil.audit.case import Audit, Draws, Outputs, at_least
 from crowdveil.audit.certified import EPSILON, TWELVE
 from crowdveil.claims import Claims
 from crowdveil.randomness import Randomness
-from crowdveil.release.histogram import Histograms
-from crowdveil.release.noise import count_noise
-from crowdveil.release.second_look import (
+from crowdveil.releases.histogram import Histograms
+from crowdveil.releases.noise import count_noise
+from crowdveil.releases.second_look import (
     claim_sensitivity,
     weight_steps,
     weighted_counts,

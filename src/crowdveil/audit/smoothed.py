@@ -14,8 +14,8 @@ from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.release import smoothed
-from crowdveil.release.smoothed import Smoothed, cell_of, law, reflected
+from crowdveil.releases import smoothed
+from crowdveil.releases.smoothed import Smoothed, cell_of, law, reflected
 
 CELL = Smoothed(Range(0.0, 4.0), bandwidth=0.01, per_object=10, lam=0.5, delta=0.1, resolution=1.0)
 CELL_PLACES = (0.5, 1.5)

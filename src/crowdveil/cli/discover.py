@@ -226,13 +226,13 @@ def _labelled(
 ) -> _Found:
     from crowdveil.cli.console import working
     from crowdveil.files import read_labels
-    from crowdveil.truth import vote
+    from crowdveil.truth import one_coin
 
     if method is not None and method not in _FOR_LABELS:
         raise ParameterError(f"--method {method} is for numbers; labels take {', '.join(_FOR_LABELS)}")
     table = read_labels(path, **columns)
-    vote_by = {Method.majority: vote.majority, Method.crh: vote.weighted}.get(
-        method or Method.one_coin, vote.one_coin
+    vote_by = {Method.majority: one_coin.majority, Method.crh: one_coin.weighted}.get(
+        method or Method.one_coin, one_coin.one_coin
     )
     with working(threads) as engine:
         result = vote_by(table, engine=engine)

@@ -54,8 +54,8 @@ def evaluate(
     Example: crowdveil evaluate made.csv --real records.csv --schema schema.json --label income -o page.html
     """
     from crowdveil.cli.console import announce_compiling, say, say_json, say_table, warn
+    from crowdveil.evaluation import releases
     from crowdveil.files import read_claims, read_released, read_truths
-    from crowdveil.release import evaluation
 
     if real is not None:
         if truths is not None or claims is not None:
@@ -70,7 +70,7 @@ def evaluate(
     if truths is None and claims is None:
         raise ParameterError("give --truths PATH, --claims PATH, or both to compare with")
     announce_compiling()
-    found = evaluation.evaluate(
+    found = releases.evaluate(
         read_released(released),
         truths=None if truths is None else read_truths(truths),
         raw=None if claims is None else read_claims(claims, object=object, user=user, value=value),

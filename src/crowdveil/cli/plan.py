@@ -53,7 +53,7 @@ def release(
     Example: crowdveil plan release --claims-per-object 30 --range 0:10 --epsilon 1
     """
     from crowdveil.cli.console import say_json, working
-    from crowdveil.experiments.planning import ReleasePlan, plan_release
+    from crowdveil.planning.releases import ReleasePlan, plan_release
 
     limits = parse_range(range)
     assert limits is not None

@@ -32,8 +32,8 @@ def records(
     Example: crowdveil plan records --schema schema.json --people 30000 --epsilon 4
     """
     from crowdveil.cli.console import say_json, working
-    from crowdveil.experiments.records_planning import RecordsPlan, plan_records
     from crowdveil.files import read_schema
+    from crowdveil.planning.records import RecordsPlan, plan_records
 
     wish = RecordsPlan(read_schema(schema), people, epsilon, label, dependence)
     with working(None):

@@ -12,7 +12,7 @@ from crowdveil.cli.release_parameters import Unit
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crowdveil.experiments.sensing_planning import SensingPlan
+    from crowdveil.planning.sensing import SensingPlan
 
 
 def sensing(
@@ -46,8 +46,8 @@ def sensing(
     Example: crowdveil plan sensing --users 500 --range 0:10 --epsilon 2 --error 0.2
     """
     from crowdveil.cli.console import say_json, working
-    from crowdveil.experiments.sensing_planning import SensingPlan, plan_sensing
     from crowdveil.files import check_new
+    from crowdveil.planning.sensing import SensingPlan, plan_sensing
 
     limits = parse_range(range)
     assert limits is not None
@@ -70,9 +70,9 @@ def sensing(
 
 def _draw(wish: SensingPlan, out: Path, *, force: bool) -> None:
     """Write the picture of the trade-off."""
-    from crowdveil.experiments.sensing_theory import trade_off_picture
     from crowdveil.files import whole_file
     from crowdveil.report.plots import save
+    from crowdveil.report.trade_off_picture import trade_off_picture
 
     picture = trade_off_picture(wish.theory, epsilon=wish.epsilon, delta=wish.delta)
     with whole_file(out, force=force) as draft:

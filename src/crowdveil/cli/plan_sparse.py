@@ -38,7 +38,7 @@ def sparse(
     Example: crowdveil plan sparse --users 2000 --objects 200 --range 0:9 --epsilon 2 --sparsity 0.9
     """
     from crowdveil.cli.console import say_json, working
-    from crowdveil.experiments.sparse_planning import SparsePlan, plan_sparse
+    from crowdveil.planning.sparse import SparsePlan, plan_sparse
 
     limits = parse_range(range)
     assert limits is not None

@@ -170,7 +170,7 @@ def _refuse_useless(claims: Claims, parameters: Parameters) -> None:
 
     Not where claims come and go: a refusal would tell how many there are.
     """
-    from crowdveil.release.certified import USEFUL, Certified, usefulness
+    from crowdveil.releases.certified import USEFUL, Certified, usefulness
 
     if not isinstance(parameters, Certified) or parameters.adjacency == "add-remove":
         return
@@ -184,8 +184,8 @@ def _refuse_useless(claims: Claims, parameters: Parameters) -> None:
 
 def _cost(parameters: Parameters, claims: Claims) -> Promise:
     """What a release would promise, before anything is drawn."""
-    from crowdveil.release.attempts import Attempts
-    from crowdveil.release.smoothed import Smoothed
+    from crowdveil.releases.attempts import Attempts
+    from crowdveil.releases.smoothed import Smoothed
 
     if isinstance(parameters, (Attempts, Smoothed)):
         return parameters.cost(claims.counts())
@@ -205,7 +205,7 @@ def _release(
     """Charge, release, write the bundle, and say what was done."""
     from crowdveil.cli.console import randomness, working
     from crowdveil.ledger import Ledger, dataset_key, default_path
-    from crowdveil.release import attempts, basic, certified, priscrowd, smoothed
+    from crowdveil.releases import attempts, basic, certified, priscrowd, smoothed
     from crowdveil.report.bundle import private_path, write_bundle
 
     rng = randomness(seed)
@@ -287,7 +287,7 @@ def demo(
     from crowdveil.cli.console import announce_compiling, say
     from crowdveil.files import read_claims
     from crowdveil.public_range import Range
-    from crowdveil.release.certified import Certified
+    from crowdveil.releases.certified import Certified
     from crowdveil.report.bundle import check_bundle
 
     with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample:

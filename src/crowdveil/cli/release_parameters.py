@@ -9,11 +9,11 @@ from crowdveil.cli.options import parse_range
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crowdveil.release.attempts import Attempts
-    from crowdveil.release.basic import Basic
-    from crowdveil.release.certified import Certified
-    from crowdveil.release.priscrowd import PrisCrowd
-    from crowdveil.release.smoothed import Smoothed
+    from crowdveil.releases.attempts import Attempts
+    from crowdveil.releases.basic import Basic
+    from crowdveil.releases.certified import Certified
+    from crowdveil.releases.priscrowd import PrisCrowd
+    from crowdveil.releases.smoothed import Smoothed
 
     Parameters = Attempts | Basic | Certified | PrisCrowd | Smoothed
 
@@ -82,12 +82,12 @@ def parameters_for(
     method: Method | None, given: dict[str, Any], range_text: str | None, resolution: float | None
 ) -> Parameters:
     """The parameters that the options ask for; options of other methods are refused."""
-    from crowdveil.release.attempts import Attempts
-    from crowdveil.release.basic import Basic
-    from crowdveil.release.certified import Certified
-    from crowdveil.release.deniability import PrivacyTest
-    from crowdveil.release.priscrowd import PrisCrowd
-    from crowdveil.release.smoothed import Smoothed
+    from crowdveil.releases.attempts import Attempts
+    from crowdveil.releases.basic import Basic
+    from crowdveil.releases.certified import Certified
+    from crowdveil.releases.deniability import PrivacyTest
+    from crowdveil.releases.priscrowd import PrisCrowd
+    from crowdveil.releases.smoothed import Smoothed
 
     public_range = parse_range(range_text)
     if method is None and "epsilon" not in given:

@@ -44,8 +44,8 @@ def claims(
 
     Example: crowdveil simulate claims --unreliable 0.2 -o claims.csv --truths truths.csv
     """
-    from crowdveil.experiments.simulation import SimulatedClaims
     from crowdveil.randomness import seeded
+    from crowdveil.simulation.claims import SimulatedClaims
 
     simulation = SimulatedClaims(users=users, objects=objects, unreliable=unreliable)
     told = {"unreliable": simulation.liars} if as_json else None
@@ -72,8 +72,8 @@ def sensing(
 
     Example: crowdveil simulate sensing --lambda1 2 -o claims.csv --truths truths.csv
     """
-    from crowdveil.experiments.sensing_simulation import SimulatedSensing
     from crowdveil.randomness import seeded
+    from crowdveil.simulation.sensing import SimulatedSensing
 
     simulation = SimulatedSensing(users=users, objects=objects, lambda1=lambda1, share=share)
     rng = seeded(seed)
@@ -105,10 +105,10 @@ def sparse(
 
     Example: crowdveil simulate sparse --sparsity 0.5 -o answers.csv --truths truths.csv --lists
     """
-    from crowdveil.experiments.sparse_simulation import SimulatedAnswers
     from crowdveil.files import check_new, whole_file
     from crowdveil.files.writing import STDOUT
     from crowdveil.randomness import seeded
+    from crowdveil.simulation.sparse import SimulatedAnswers
 
     simulation = SimulatedAnswers(users, objects, sparsity, "wide" if wide else "paper", _domain(range))
     rng = seeded(seed)
@@ -146,10 +146,10 @@ def records(
     Example: crowdveil simulate records --rows 5000 -o records.csv --schema schema.json
     """
     from crowdveil.cli.console import say_json
-    from crowdveil.experiments.records_simulation import SimulatedRecords
     from crowdveil.files import check_new, write_records, write_schema
     from crowdveil.files.writing import STDOUT
     from crowdveil.randomness import seeded
+    from crowdveil.simulation.records import SimulatedRecords
 
     simulation = SimulatedRecords(rows, columns, values, dependence, classes)
     if as_json and out == STDOUT:

@@ -10,15 +10,15 @@ from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.experiments.datasets import DATASETS, data_folder
 from crowdveil.experiments.result import Outcome, Settings
-from crowdveil.experiments.simulation import HarderClaims
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
-from crowdveil.release import certified, priscrowd
-from crowdveil.release.certified import Certified
-from crowdveil.release.density import curve
-from crowdveil.release.plain import plain_densities
-from crowdveil.release.priscrowd import PrisCrowd
+from crowdveil.releases import certified, priscrowd
+from crowdveil.releases.certified import Certified
+from crowdveil.releases.density import curve
+from crowdveil.releases.plain import plain_densities
+from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.report import plots
+from crowdveil.simulation.claims import HarderClaims
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SCENARIOS = {

@@ -12,12 +12,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.experiments.result import Outcome, Settings
-from crowdveil.experiments.simulation import SimulatedClaims
-from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness, seeded
-from crowdveil.release import basic, priscrowd
-from crowdveil.release.measures import (
+from crowdveil.evaluation.release_measures import (
     error_to_normal,
     integrated_squared_error,
     ise,
@@ -26,10 +21,15 @@ from crowdveil.release.measures import (
     sise_as_printed,
     theorem1_bound,
 )
-from crowdveil.release.priscrowd import PrisCrowd
-from crowdveil.release.result import Release, Status
-from crowdveil.release.weights import Weights
+from crowdveil.experiments.result import Outcome, Settings
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness, seeded
+from crowdveil.releases import basic, priscrowd
+from crowdveil.releases.priscrowd import PrisCrowd
+from crowdveil.releases.result import Release, Status
+from crowdveil.releases.weights import Weights
 from crowdveil.report import plots
+from crowdveil.simulation.claims import SimulatedClaims
 
 METHODS = ("PrisCrowd", "Uniform", "Basic(weak)", "Basic(normal)", "Basic(strong)")
 EPSILONS = {"Basic(weak)": 10.0, "Basic(normal)": 1.0, "Basic(strong)": 0.1}

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
+from crowdveil.evaluation.release_measures import error_to_normal, ise, silverman, sise
 from crowdveil.experiments.datasets import DATASETS, Dataset, data_folder
 from crowdveil.experiments.priscrowd import METHODS, Methods
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.randomness import seeded
-from crowdveil.release import deniability
-from crowdveil.release.density import curve
-from crowdveil.release.measures import error_to_normal, ise, silverman, sise
-from crowdveil.release.priscrowd import PrisCrowd
-from crowdveil.release.result import Release
-from crowdveil.release.weights import Weights
+from crowdveil.releases import deniability
+from crowdveil.releases.density import curve
+from crowdveil.releases.priscrowd import PrisCrowd
+from crowdveil.releases.result import Release
+from crowdveil.releases.weights import Weights
 from crowdveil.report import plots
 from crowdveil.report.pages import OUTLIER_SHARE, case_curves
 

@@ -25,8 +25,8 @@ from crowdveil.experiments.sparse_trials import share_legend
 from crowdveil.records import Records, Schema
 from crowdveil.report import plots
 from crowdveil.synthesis.calm import Calm
-from crowdveil.synthesis.classes import Crowdveil
 from crowdveil.synthesis.independent import Independent
+from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
 from crowdveil.synthesis.methods import method_of
 from crowdveil.synthesis.result import bits_of_code
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
@@ -90,7 +90,7 @@ def price(records: Records, rival: Contestant, epsilon: float, seed: int) -> dic
 
 def questions_of(parameters: Any, schema: Schema) -> int:
     """How many questions there are, of which a device is asked one; 1 where all are asked the same."""
-    if isinstance(parameters, Crowdveil):
+    if isinstance(parameters, LatentClassSynthesis):
         return len(parameters.collection(schema).questions)
     if isinstance(parameters, Calm | Independent):
         return len(parameters.questions(schema))

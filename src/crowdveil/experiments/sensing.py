@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.experiments.result import Outcome, Settings
-from crowdveil.experiments.sensing_simulation import SimulatedSensing
 from crowdveil.experiments.sensing_trials import (
     AWARE,
     METHODS,
@@ -35,6 +34,7 @@ from crowdveil.experiments.sensing_trials import (
 )
 from crowdveil.local import paper_bound
 from crowdveil.report import plots
+from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import gtm
 from crowdveil.truth.methods import Discover
 from crowdveil.truths import Truths

@@ -18,11 +18,11 @@ from crowdveil.engines import LocalEngine
 from crowdveil.experiments.datasets import Dataset, data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sensing_real import variance_within
-from crowdveil.experiments.sensing_simulation import SimulatedSensing
 from crowdveil.local import Laplace, Mechanism, VariancePerUser, perturb
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import gtm, mean, median, noise_aware
 
 EPSILONS = (1.0, 2.0, 4.0, 10.0)

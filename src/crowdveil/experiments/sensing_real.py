@@ -23,7 +23,6 @@ from crowdveil.claims import Claims
 from crowdveil.experiments.datasets import DATASETS, Dataset, data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sensing import NOISES
-from crowdveil.experiments.sensing_simulation import SimulatedSensing
 from crowdveil.experiments.sensing_trials import (
     AWARE,
     METHODS,
@@ -40,6 +39,7 @@ from crowdveil.local import perturb
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import crh
 from crowdveil.truth.sweeps import TOLERANCE
 

@@ -20,11 +20,11 @@ import numpy as np
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.experiments.sensing_simulation import SimulatedSensing
 from crowdveil.local import VariancePerUser, perturb, perturb_one
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
+from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import catd, crh, deviation, gtm, mean, median, noise_aware
 from crowdveil.truth.methods import Discover
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from crowdveil.experiments.result import Outcome, Settings
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.experiments.sparse_trials import DIMENSIONS, METHODS, RIDGE, Loaded, picture, rows_over, table
 from crowdveil.randomness import seeded
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 EPSILONS = (0.1, 1.0, 2.0, 3.0, 5.0)
 SPARSITIES = (0.1, 0.5, 0.9)

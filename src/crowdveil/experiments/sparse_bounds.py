@@ -15,10 +15,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from crowdveil.answers import Domain
+from crowdveil.evaluation.constants import mae
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sparse import SPARSITIES, THREE_EPSILONS
-from crowdveil.experiments.sparse_baselines import mae
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.experiments.sparse_theory import (
     Crowd,
     factorization_error,
@@ -45,6 +44,7 @@ from crowdveil.local.laplace_cells import LaplaceCells
 from crowdveil.local.predictions import STEPS
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.simulation.sparse import SimulatedAnswers
 from crowdveil.truths import Truths
 
 THEOREMS = {LAPLACE: 2, RESPONSE: 3, FACTORIZATION: 5}

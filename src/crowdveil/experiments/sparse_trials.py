@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 from crowdveil.answers import Answers
 from crowdveil.arrays import Floats
 from crowdveil.engines import LocalEngine
+from crowdveil.evaluation.constants import best_constant, debiased_mean, mae, middle_of
 from crowdveil.experiments.result import Settings
 from crowdveil.experiments.sensing_trials import lines_over
-from crowdveil.experiments.sparse_baselines import best_constant, debiased_mean, mae, middle_of
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.factorization import Factorization
 from crowdveil.local.inverse_deviation import on_answers, on_symbols

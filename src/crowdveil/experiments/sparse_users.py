@@ -14,15 +14,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from crowdveil.engines import LocalEngine
+from crowdveil.evaluation.constants import mae
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sparse import SPARSITIES
-from crowdveil.experiments.sparse_baselines import mae
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
 from crowdveil.experiments.sparse_trials import RECOMMENDED, mechanisms, received, seeds_of, share_legend
 from crowdveil.experiments.user_level_sparse import trial
 from crowdveil.local.recommended_slots import recommended_slots
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.simulation.sparse import SimulatedAnswers
 from crowdveil.truth import randomized
 
 USER_EPSILONS = (1.0, 4.0, 8.0)

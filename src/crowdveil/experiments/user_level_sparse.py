@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from crowdveil.experiments.sparse_baselines import best_constant, mae, middle_of
-from crowdveil.experiments.sparse_simulation import SimulatedAnswers
+from crowdveil.evaluation.constants import best_constant, mae, middle_of
 from crowdveil.local.inverse_deviation import on_answers
 from crowdveil.local.recommended_slots import recommended_slots
 from crowdveil.local.reports import report
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.randomness import seeded
+from crowdveil.simulation.sparse import SimulatedAnswers
 
 
 def trial(simulation: SimulatedAnswers, tried: Iterable[SlotResponse], seed: int) -> list[dict[str, Any]]:

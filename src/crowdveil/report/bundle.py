@@ -12,8 +12,8 @@ from pyarrow.parquet import ParquetWriter
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
 from crowdveil.files import Folder, whole_folders
-from crowdveil.release.result import Release, Status
-from crowdveil.release.weights import Weights
+from crowdveil.releases.result import Release, Status
+from crowdveil.releases.weights import Weights
 from crowdveil.report.certificate import certificate, to_json
 from crowdveil.report.pages import public_page, steward_page
 

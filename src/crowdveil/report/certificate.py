@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from crowdveil.guarantee import Guarantee
-from crowdveil.release.result import Release
+from crowdveil.releases.result import Release
 from crowdveil.version import __version__
 
 SCHEMA_VERSION = 1

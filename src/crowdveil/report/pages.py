@@ -10,10 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.release.density import curve, support, weighted_bandwidth
-from crowdveil.release.measures import silverman, theorem1_bound
-from crowdveil.release.result import Release, Status
-from crowdveil.release.weights import Weights
+from crowdveil.evaluation.release_measures import silverman, theorem1_bound
+from crowdveil.releases.density import curve, support, weighted_bandwidth
+from crowdveil.releases.result import Release, Status
+from crowdveil.releases.weights import Weights
 from crowdveil.report.certificate import certificate
 from crowdveil.report.charts import density_chart, histogram_chart
 

@@ -27,7 +27,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis import planning
+from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.choices import choices
 from crowdveil.synthesis.marginals import Marginal, consistent, ipf, norm_sub
 from crowdveil.synthesis.promises import if_declared
@@ -50,25 +50,25 @@ class Calm:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_whole(self.columns, "the number of columns of a report")
-        if not 2 <= self.columns <= planning.MOST_COLUMNS:
+        if not 2 <= self.columns <= question_plan.MOST_COLUMNS:
             raise ParameterError(
-                f"the number of columns of a report must be 2 to {planning.MOST_COLUMNS}, not {self.columns}"
+                f"a report has 2 to {question_plan.MOST_COLUMNS} columns, not {self.columns}"
             )
 
     def questions(self, schema: Schema) -> list[Question]:
         """A question about every set of columns."""
         d = len(schema.columns)
-        if d < self.columns or comb(d, self.columns) > planning.MOST_QUESTIONS:
+        if d < self.columns or comb(d, self.columns) > question_plan.MOST_QUESTIONS:
             raise ParameterError(
                 f"{d} columns have {comb(d, self.columns):,} sets of {self.columns}; there must be 1 to "
-                f"{planning.MOST_QUESTIONS:,}"
+                f"{question_plan.MOST_QUESTIONS:,}"
             )
         sets = combinations(range(d), self.columns)
-        return [planning.question_of(schema, columns, self.epsilon) for columns in sets]
+        return [question_plan.question_of(schema, columns, self.epsilon) for columns in sets]
 
     def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return if_declared(schema, planning.guarantee(self.questions(schema)))
+        return if_declared(schema, question_plan.guarantee(self.questions(schema)))
 
 
 def collected(records: Records, parameters: Calm, *, rng: Randomness) -> list[Table]:

@@ -23,7 +23,7 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis import planning
+from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.latent_classes import LatentClasses
 from crowdveil.synthesis.model_choice import Halves, fitted_to
 from crowdveil.synthesis.promises import if_declared
@@ -73,8 +73,8 @@ class Collection:
     def questions(self) -> tuple[Question, ...]:
         """All questions, those about one column first."""
         single, joint = (
-            planning.singles(self.schema, self.epsilon),
-            planning.joints(self.schema, self.epsilon),
+            question_plan.singles(self.schema, self.epsilon),
+            question_plan.joints(self.schema, self.epsilon),
         )
         return (*single, *joint)
 
@@ -86,11 +86,11 @@ class Collection:
     def _chances(self, learned: LatentClasses | None = None) -> Floats:
         d = len(self.schema.columns)
         label = None if self.label is None else self.schema.index(self.label)
-        return planning.chances(self.epsilon, (self.questions[:d], self.questions[d:]), label, learned)
+        return question_plan.chances(self.epsilon, (self.questions[:d], self.questions[d:]), label, learned)
 
     def guarantee(self) -> Promise:
         """What is promised about each record: pure epsilon, as it is reported about once."""
-        return if_declared(self.schema, planning.guarantee(self.questions))
+        return if_declared(self.schema, question_plan.guarantee(self.questions))
 
     # --- assign --------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from crowdveil.arrays import Floats
 from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis import planning
+from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.choices import choices
 from crowdveil.synthesis.marginals import norm_sub
 from crowdveil.synthesis.promises import if_declared
@@ -40,17 +40,17 @@ class Independent:
 
     def questions(self, schema: Schema) -> list[Question]:
         """A question about each column."""
-        return planning.singles(schema, self.epsilon)
+        return question_plan.singles(schema, self.epsilon)
 
     def guarantee(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return if_declared(schema, planning.guarantee(self.questions(schema)))
+        return if_declared(schema, question_plan.guarantee(self.questions(schema)))
 
 
 def collected(records: Records, parameters: Independent, *, rng: Randomness) -> list[Table | None]:
     """What all devices tell, one report each: a table for each column, or None where nobody was asked."""
     questions = parameters.questions(records.schema)
-    chances = planning.chances(parameters.epsilon, (questions, ()))
+    chances = question_plan.chances(parameters.epsilon, (questions, ()))
     return ask(records, questions, choices(chances, len(records), rng=rng), rng=rng)
 
 

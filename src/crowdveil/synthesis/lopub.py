@@ -36,8 +36,8 @@ from crowdveil.local.bloom import Bloom
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.marginals import mutual_information, rounded
-from crowdveil.synthesis.planning import check_pairs
 from crowdveil.synthesis.promises import if_declared
+from crowdveil.synthesis.question_plan import check_pairs
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdveil.errors import ParameterError
-from crowdveil.synthesis import calm, classes, independent, krr, lopub, samprivsyn
+from crowdveil.synthesis import calm, independent, krr, lopub, samprivsyn
+from crowdveil.synthesis import latent_class_synthesis as latent
 from crowdveil.synthesis.result import Synthetic
 
 
@@ -20,7 +21,7 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    classes.METHOD: Method(classes.Crowdveil, classes.synthesize),
+    latent.METHOD: Method(latent.LatentClassSynthesis, latent.synthesize),
     calm.METHOD: Method(calm.Calm, calm.synthesize),
     samprivsyn.METHOD: Method(samprivsyn.SamPrivSyn, samprivsyn.synthesize),
     lopub.METHOD: Method(lopub.LoPub, lopub.synthesize),

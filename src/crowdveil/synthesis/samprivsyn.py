@@ -38,8 +38,8 @@ from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.choices import choices, in_random_order
 from crowdveil.synthesis.marginals import mutual_information
-from crowdveil.synthesis.planning import check_pairs
 from crowdveil.synthesis.promises import if_declared
+from crowdveil.synthesis.question_plan import check_pairs
 from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
 from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 from crowdveil.synthesis.split_response import lasso

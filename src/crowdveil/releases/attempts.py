@@ -1,0 +1,255 @@
+"""Fixed attempts: PrisCrowd's privacy test in a form that is differentially private.
+
+Every object has the same number T of attempts, whatever its claims are. An attempt takes one of the n claims
+with equal chance, moves it by a Gaussian kernel of public bandwidth and publishes the result if the privacy
+test passes: plausible seeds >= k + Laplace noise of rate eps0. With probability eta it publishes nothing at
+all, so that "nothing" gives nobody away. How many attempts pass is seen and paid for.
+
+Values live on the cells of a public grid, kernels are whole weights and every draw is exact. The bins of the
+test are cut by the weights: inside a bin they differ by at most a factor gamma, which is what the proof uses.
+
+Notation: pi(c) = Pr[Laplace noise of rate eps0 >= k - c], the chance to pass with c plausible seeds.
+Reference: Bindschaedler, Shokri, Gunter 2017, corrected. Proof and figures: docs/guarantees/attempts.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, expm1, inf, isfinite, log1p
+
+import numpy as np
+
+from crowdveil.accounting import composed_epsilon
+from crowdveil.arrays import Floats, Ints
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, rational
+from crowdveil.kernels.attempts import attempt
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness, secure
+from crowdveil.releases.deniability import PrivacyTest
+from crowdveil.releases.result import Release
+from crowdveil.releases.smoothed import DrawnOnGrid, cell_of, check_grid, gaussian_weights
+
+LARGEST_ATTEMPTS = 10_000
+LARGEST_RATE = 100.0
+_ROUNDING = 2.0**-50
+_GOLDEN = 0.5 * (5**0.5 - 1)
+
+
+@dataclass(frozen=True)
+class Attempts(DrawnOnGrid):
+    """Parameters: the test, how often it is tried, and what is public. The epsilon follows from them."""
+
+    range: Range
+    bandwidth: float
+    attempts: int = 5
+    k: int = 50
+    gamma: float = 2.0
+    epsilon0: float = 0.3
+    eta: float = 0.1
+    delta: float = 1e-6
+    resolution: float | None = None
+
+    def __post_init__(self) -> None:
+        PrivacyTest(self.k, self.gamma, self.epsilon0)  # refuses what no test can use
+        if self.epsilon0 > LARGEST_RATE:
+            raise ParameterError(f"epsilon0 is at most {LARGEST_RATE:g}, not {self.epsilon0:g}")
+        if not isinstance(self.attempts, int) or not 1 <= self.attempts <= LARGEST_ATTEMPTS:
+            raise ParameterError(f"attempts must be from 1 to {LARGEST_ATTEMPTS}, not {self.attempts}")
+        if not 0 < self.eta < 1:
+            raise ParameterError(f"eta must lie between 0 and 1, not {self.eta:g}")
+        rational(self.eta, what="eta")
+        if not 0 < self.delta < 1:
+            raise ParameterError(f"delta must lie between 0 and 1, not {self.delta:g}: no test is pure")
+        check_grid(self.range, self.bandwidth, self.resolution)
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return "attempts"
+
+    def cost(self, counts: Ints) -> Guarantee:
+        """What a release about objects with these (public) numbers of claims costs and promises."""
+        epsilon = self.epsilon(counts.tolist())
+        if not isfinite(epsilon):
+            raise ParameterError(
+                f"no epsilon goes with delta {self.delta:g}: with k = {self.k} and epsilon0 = "
+                f"{self.epsilon0:g} a lone claim passes too often in {self.attempts} attempts; raise "
+                "k, epsilon0 or delta, or make fewer attempts"
+            )
+        return self.promise(epsilon)
+
+    def epsilon(self, counts: Iterable[int]) -> float:
+        """The epsilon at `delta` for a claim, where objects have these numbers of claims; infinite if none.
+
+        The smallest over the epsilon of one attempt: a larger one leaves more of delta to composition.
+        """
+        sizes = np.unique(np.fromiter(counts, dtype=np.int64))
+        if sizes.size == 0 or sizes[0] < 1:
+            raise ParameterError("every object has at least one claim")
+        # Range, resolution and bandwidth do not matter.
+        test = (self.attempts, self.k, self.gamma, self.epsilon0, self.eta, self.delta)
+        return _least_epsilon(tuple(sizes.tolist()), *test)
+
+
+@lru_cache(maxsize=256)
+def _least_epsilon(
+    counts: tuple[int, ...], attempts: int, k: int, gamma: float, epsilon0: float, eta: float, delta: float
+) -> float:
+    """`Attempts.epsilon`, for distinct numbers of claims in ascending order."""
+    sizes = np.array(counts, dtype=np.int64)
+    rate, fail = (float(rational(number, what="")) for number in (epsilon0, eta))
+    floor = nothing_epsilon(counts[0], rate, fail)
+
+    def composed(one: float) -> float:
+        return composed_epsilon(max(one, floor), attempt_delta(sizes, k, gamma, rate, one), attempts, delta)
+
+    def finite(one: float) -> bool:
+        lost = attempt_delta(sizes, k, gamma, rate, one)
+        return lost < 1 and composed_epsilon(0.0, lost, attempts, delta) < inf
+
+    most = rate + log1p(gamma) + 1e-9  # from here on only an attempt without other seeds counts
+    if not finite(most):
+        return inf
+    return _minimum(composed, _first_finite(finite, rate, most), most)
+
+
+def pass_chances(counts: Ints, k: int, rate: float) -> Floats:
+    """pi(c) for each c."""
+    missing = (k - counts).astype(np.float64)
+    below = 0.5 * np.exp(-rate * np.maximum(missing, 0.0))
+    return np.where(missing > 0, below, 1.0 - 0.5 * np.exp(rate * np.minimum(missing, 0.0)))
+
+
+def attempt_delta(sizes: Ints, k: int, gamma: float, rate: float, epsilon: float) -> float:
+    """The delta of one attempt at `epsilon` >= rate, for the worst of objects with these numbers of claims.
+
+    (1/n) max over 0 <= c < n of [pi(c + 1) - (c/gamma) (e^epsilon pi(c) - pi(c + 1))]_+; c counts the
+    plausible seeds besides the claim that is replaced.
+    """
+    if epsilon < rate:
+        raise ParameterError("the epsilon of one attempt is at least epsilon0")
+    c = np.arange(int(sizes.max()), dtype=np.int64)
+    after = pass_chances(c + 1, k, rate)
+    short = 0.5 * np.exp(-rate * np.maximum(c - k, 0))  # 1 - pi(c) where c >= k
+    growth = np.where(
+        c < k,
+        after * expm1(epsilon - rate),
+        expm1(epsilon) * (1.0 - short) + short * expm1(-rate),
+    )
+    taken = c / gamma * growth
+    lost = _ROUNDING * (after + np.abs(taken) + np.where(c < k, 0.0, c / gamma * (1.0 + expm1(epsilon))))
+    brackets = np.maximum.accumulate(np.maximum(after - taken + lost, 0.0))
+    return float((brackets[sizes - 1] / sizes).max()) * (1.0 + _ROUNDING)
+
+
+def nothing_epsilon(smallest: int, rate: float, eta: float) -> float:
+    """By how much the chance of publishing nothing can change: log max(e^eps0, 1 + (1 - eta)/(eta n))."""
+    return max(rate, log1p((1.0 - eta) / (eta * smallest))) * (1.0 + _ROUNDING)
+
+
+def _first_finite(finite: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest epsilon of one attempt at which there is an answer, from above."""
+    if finite(low):
+        return low
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if finite(middle) else (middle, high)
+    return high
+
+
+def _minimum(composed: Callable[[float], float], least: float, most: float) -> float:
+    """The smallest value of `composed` between the two, nearly; every value it takes is a valid answer."""
+    tried = np.concatenate([[least], least + (most - least) * np.geomspace(1e-7, 1.0, 25)])
+    found = [composed(float(one)) for one in tried]
+    best = int(np.argmin(found))
+    low, high = float(tried[max(best - 1, 0)]), float(tried[min(best + 1, tried.size - 1)])
+    answer = found[best]
+    for _ in range(12):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_left, at_right = composed(left), composed(right)
+        answer = min(answer, at_left, at_right)
+        low, high = (low, right) if at_left <= at_right else (left, high)
+    return answer
+
+
+def cut_bins(kernel: Ints, gamma: float) -> Ints:
+    """The distances at which bins begin, and r + 1: inside a bin weights differ by at most a factor gamma."""
+    side = kernel[kernel.size // 2 :]
+    falling = -side
+    starts = [0]
+    while starts[-1] < side.size:
+        smallest = ceil(Fraction(int(side[starts[-1]])) / Fraction(gamma))
+        starts.append(int(np.searchsorted(falling, -smallest, side="right")))
+    return np.array(starts, dtype=np.int64)
+
+
+def release(
+    claims: Claims,
+    parameters: Attempts,
+    *,
+    rng: Randomness | None = None,
+    engine: LocalEngine | None = None,
+) -> Release:
+    """What passed of `attempts` attempts for every object; values are centres of cells.
+
+    Objects in which nothing passed stay in the release, with no values: that is part of what is analysed.
+    """
+    rng = rng or secure()
+    engine = engine or LocalEngine()
+    promise = parameters.cost(claims.counts())
+    cells = parameters.cells
+    kernel = gaussian_weights(parameters.kernel_width)
+    bins, cumulative = cut_bins(kernel, parameters.gamma), np.cumsum(kernel)
+    places = cell_of(claims.values, parameters.range, cells)
+    rate, fail = rational(parameters.epsilon0, what="epsilon0"), rational(parameters.eta, what="eta")
+    key, nonces = rng.streams(claims.objects, purpose="attempts")
+    drawn = np.empty((len(claims.objects), parameters.attempts), dtype=np.int64)
+    passed = np.zeros(len(claims.objects), dtype=np.int64)
+    engine.run(
+        "attempts",
+        claims,
+        lambda first, last: attempt(
+            claims.offsets,
+            places,
+            cumulative,
+            bins,
+            cells,
+            parameters.attempts,
+            parameters.k,
+            rate.numerator,
+            rate.denominator,
+            fail.numerator,
+            fail.denominator,
+            key,
+            nonces,
+            first,
+            last,
+            drawn,
+            passed,
+        ),
+        operations=10.0 * len(claims.objects) * parameters.attempts,
+    )
+    kept = np.arange(parameters.attempts) < passed[:, None]
+    return parameters.published(
+        "attempts",
+        claims.objects,
+        passed,
+        drawn[kept],
+        parameters={
+            "attempts": parameters.attempts,
+            "k": parameters.k,
+            "gamma": parameters.gamma,
+            "epsilon0": parameters.epsilon0,
+            "eta": parameters.eta,
+            "delta": parameters.delta,
+            "bandwidth": parameters.bandwidth,
+        },
+        promise=promise,
+        seeded=not rng.private,
+    )

@@ -1,0 +1,118 @@
+"""Basic, the papers' simplest baseline: every claim is published with Laplace noise.
+
+Claims are clamped to the declared range and rounded to a public grid on it; exact discrete Laplace noise is
+added in whole steps of the grid. One claim moves by at most G steps, so noise of scale G / epsilon gives
+pure epsilon-differential privacy for each claim, replace-one: the number of claims of an object shows.
+Noisy claims are published in ascending order: the order of the raw ones would show ranks for nothing (it
+would not cost epsilon, because sorting does not move rows farther apart in L1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, rational
+from crowdveil.kernels import candidates
+from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
+from crowdveil.randomness import Randomness, secure
+from crowdveil.randomness.samplers import INTEGER_LIMIT
+from crowdveil.releases.result import Release, Status
+
+
+@dataclass(frozen=True)
+class Basic:
+    """Parameters of Basic: epsilon for each claim on a public range and grid."""
+
+    epsilon: float
+    range: Range
+    resolution: float | None = None
+
+    def __post_init__(self) -> None:
+        check_resolution(self.resolution)
+        if not (self.step > 0 and self.range.length / self.step < INTEGER_LIMIT):
+            raise ParameterError("the resolution is too fine for this range and epsilon: use a coarser one")
+        scale = self.steps / rational(self.epsilon, what="epsilon")
+        if max(scale.numerator, scale.denominator) >= INTEGER_LIMIT:
+            raise ParameterError("the resolution is too fine for this range and epsilon: use a coarser one")
+
+    @property
+    def step(self) -> float:
+        """The width of the grid."""
+        return self.resolution or self.range.length / STEPS_IN_RANGE
+
+    @property
+    def steps(self) -> int:
+        """How far one claim can move on the grid: its sensitivity."""
+        return max(1, ceil(self.range.length / self.step))
+
+    @property
+    def realised(self) -> Fraction:
+        """The epsilon that the noise gives, never above the one asked for."""
+        return rational(self.epsilon, what="epsilon")
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return "basic"
+
+    def cost(self) -> Guarantee:
+        """What a release with these parameters costs and promises."""
+        return Guarantee(
+            epsilon=float(self.realised),
+            delta=0.0,
+            unit="claim",
+            adjacency="replace-one",
+            trust="central",
+            assumptions=(
+                "the range and the resolution were declared, not read off the data",
+                "who made claims about which objects, and so how many there are, is public",
+                "whatever else is published from the same claims is added to the ledger",
+            ),
+        )
+
+
+def release(
+    claims: Claims,
+    parameters: Basic,
+    *,
+    rng: Randomness | None = None,
+    engine: LocalEngine | None = None,
+) -> Release:
+    """Every claim with exact noise, as many of them as there were."""
+    rng = rng or secure()
+    engine = engine or LocalEngine()
+    low, step, steps = parameters.range.low, parameters.step, parameters.steps
+    inside, _ = claims.clamped(parameters.range.low, parameters.range.high)
+    grid = np.clip(np.rint((inside.values - low) / step), 0, steps).astype(np.int64)
+    scale = steps / parameters.realised
+    key, nonces = rng.streams(claims.objects, purpose=parameters.method)
+    noisy = np.empty_like(grid)
+    engine.run(
+        "noisy claims",
+        claims,
+        lambda first, last: candidates.add_grid_noise(
+            claims.offsets, grid, scale.numerator, scale.denominator, key, nonces, first, last, noisy
+        ),
+    )
+    return Release(
+        objects=claims.objects,
+        offsets=claims.offsets,
+        values=low + step * noisy.astype(np.float64),
+        statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
+        method=parameters.method,
+        parameters={
+            "epsilon": parameters.epsilon,
+            "range": [parameters.range.low, parameters.range.high],
+            "resolution": step,
+        },
+        promise=parameters.cost(),
+        seeded=not rng.private,
+        synthetic=False,
+    )

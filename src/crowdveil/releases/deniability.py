@@ -1,0 +1,128 @@
+"""The privacy test: a candidate is released only if enough claims could have led to it about as likely.
+
+Reference: Huai et al. 2019, section 4.3, after Bindschaedler, Shokri and Gunter, *Plausible Deniability for
+Privacy-Preserving Data Synthesis*, VLDB 2017. The test compares kernels normalised by their peak (densities
+are not probabilities), so its bins do not depend on the scale of the values.
+
+Repeating draws until enough pass, with weights and bandwidths that look at all the data, gives **no
+differential privacy**; and because the threshold is noisy, (k, gamma) too holds only up to that noise,
+unless `require_k` is set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Deniability, NoGuarantee, rational
+from crowdveil.kernels import candidates
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness
+from crowdveil.releases.result import Status, check_per_object
+from crowdveil.releases.weights import Weights
+
+TRIES_PER_CLAIM = 100
+LARGEST_K = 10**9
+LARGEST_RATE = 1000.0
+
+_WHY_NOT = (
+    "draws repeat until enough pass, and weights and bandwidths depend on every claim, so a single claim "
+    "can show in the release"
+)
+
+
+@dataclass(frozen=True)
+class PrivacyTest:
+    """Parameters: k plausible seeds within a factor gamma, a noisy threshold of rate epsilon0."""
+
+    k: int = 5
+    gamma: float = 4.0
+    epsilon0: float = 1.0
+    require_k: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, (int, np.integer)) or self.k < 1:
+            raise ParameterError(f"k must be at least 1, not {self.k}")
+        if not (isfinite(self.gamma) and self.gamma > 1):
+            raise ParameterError(f"gamma must be a number above 1, not {self.gamma:g}")
+        rational(self.epsilon0, what="epsilon0")
+        if self.k > LARGEST_K or self.epsilon0 > LARGEST_RATE:
+            raise ParameterError(f"k is at most {LARGEST_K} and epsilon0 at most {LARGEST_RATE:g}")
+
+    def promise(self, weights_ratio: str) -> Deniability | NoGuarantee:
+        """What this test promises about a release that repeats it."""
+        if self.require_k:
+            return Deniability(self.k, self.gamma, weights_ratio, _WHY_NOT)
+        return NoGuarantee(
+            f"{_WHY_NOT}. Each released value passed a randomized test for {self.k} plausible seeds; a value "
+            f"with only c < {self.k} of them passes with probability "
+            f"0.5 exp(-{self.epsilon0:g} ({self.k} - c))."
+        )
+
+
+def draw(
+    claims: Claims,
+    weights: Weights,
+    test: PrivacyTest,
+    per_object: int,
+    limits: Range | None = None,
+    *,
+    purpose: str,
+    rng: Randomness,
+    engine: LocalEngine,
+    tested: bool = True,
+) -> tuple[Ints, Floats, np.ndarray[tuple[int], np.dtype[np.int8]]]:
+    """Offsets and values of the released claims, and a status for each object.
+
+    Candidates outside `limits` count as failed tries. `tested=False` skips the test: for measuring what it
+    costs, never for a release.
+    """
+    check_per_object(per_object)
+    if weights.combined.size != len(claims) or weights.bandwidth.size != len(claims.objects):
+        raise ParameterError("these weights belong to other claims")
+    low, high = (-inf, inf) if limits is None else (limits.low, limits.high)
+    rate = rational(test.epsilon0, what="epsilon0")
+    count = len(claims.objects)
+    out = np.empty((count, per_object))
+    passed = np.zeros(count, dtype=np.int64)
+    key, nonces = rng.streams(claims.objects, purpose=purpose)
+    engine.run(
+        "synthetic claims",
+        claims,
+        lambda first, last: candidates.draw_through_test(
+            claims.offsets,
+            claims.values,
+            weights.combined,
+            weights.bandwidth,
+            low,
+            high,
+            test.k,
+            test.gamma,
+            rate.numerator,
+            rate.denominator,
+            test.require_k,
+            tested,
+            TRIES_PER_CLAIM * per_object,
+            key,
+            nonces,
+            first,
+            last,
+            out,
+            passed,
+        ),
+        operations=float(len(claims)) * TRIES_PER_CLAIM * per_object,
+    )
+    statuses = np.full(count, Status.released, dtype=np.int8)
+    statuses[passed < per_object] = Status.shortfall
+    statuses[weights.bandwidth == 0] = Status.constant
+    statuses[claims.counts() < max(test.k, 2)] = Status.too_few
+    offsets = np.concatenate([[0], np.cumsum(passed)]).astype(np.int64)
+    full = bool((passed == per_object).all())
+    values = out.ravel() if full else out[np.arange(per_object) < passed[:, None]]
+    return offsets, values, statuses

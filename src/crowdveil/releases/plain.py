@@ -1,0 +1,73 @@
+"""The plain estimate from a noisy histogram: what it says, made a density, and nothing more.
+
+Counts are projected onto the simplex (the shift that makes their positive parts sum to one is taken away),
+and a bin's mass is spread over its parts and smoothed over one bin. Post-processing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.engines import LocalEngine
+from crowdveil.kernels import curves
+from crowdveil.kernels.histograms import CELLS
+from crowdveil.randomness import Randomness
+from crowdveil.releases.histogram import Histograms
+from crowdveil.releases.templates import PARTS_PER_CELL
+
+
+def on_simplex(shares: Floats) -> Floats:
+    """Each row's nearest point among probabilities: negative shares go, the rest is shifted."""
+    ordered = -np.sort(-shares, axis=1)
+    excess = np.cumsum(ordered, axis=1) - 1.0
+    place = np.arange(1, shares.shape[1] + 1)
+    last = np.count_nonzero(ordered - excess / place > 0, axis=1)
+    shift = np.take_along_axis(excess / place, last[:, None] - 1, axis=1)
+    projected: Floats = np.maximum(shares - shift, 0.0)
+    return projected
+
+
+def bin_shares(noisy: Histograms) -> Floats:
+    """The share of each bin; a bin that an object does not have holds none."""
+    shares = noisy.counts / noisy.claims[:, None]
+    shares[~noisy.has_bin] = -1e9
+    return on_simplex(shares)
+
+
+def plain_densities(noisy: Histograms) -> Floats:
+    """A row for each object: masses of equal parts of the range, as `DensityPosterior.draw` gives them."""
+    shares = bin_shares(noisy)
+    cells = np.arange(noisy.cells)
+    bins = (cells[None, :] + noisy.shifts[:, None]) // CELLS
+    sizes = np.zeros_like(shares)
+    np.add.at(sizes, (np.arange(len(sizes))[:, None], bins), 1.0)
+    by_cell = np.take_along_axis(shares / np.maximum(sizes, 1.0), bins, axis=1)
+    fine = np.repeat(by_cell / PARTS_PER_CELL, PARTS_PER_CELL, axis=1)
+    window = CELLS * PARTS_PER_CELL
+    kernel = np.bartlett(2 * window + 1)[1:-1]
+    # Mirrored at both ends of the range, so that what lies there is not smoothed out of it.
+    mirrored = np.pad(fine, ((0, 0), (window - 1, window - 1)), mode="symmetric")
+    smooth = np.apply_along_axis(lambda row: np.convolve(row, kernel, "valid"), 1, mirrored)
+    densities: Floats = smooth / smooth.sum(axis=1, keepdims=True)
+    return densities
+
+
+def draw(
+    densities: Floats,
+    noisy: Histograms,
+    per_object: int,
+    *,
+    rng: Randomness,
+    engine: LocalEngine,
+    names: object,
+) -> Floats:
+    """Claims for each object from its density, ascending."""
+    out = np.empty((len(densities), per_object))
+    key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
+    engine.spread(
+        "synthetic claims",
+        len(densities),
+        lambda first, last: curves.draw_all_strata(densities, key, nonces, first, last, out),
+    )
+    return noisy.range.low + noisy.range.length * out

@@ -1,0 +1,351 @@
+"""Smoothed densities: synthetic claims are plain draws, a share of which comes from a public density.
+
+Claims x_1 ... x_n of an object give the law f(y) = lam b(y) + ((1 - lam)/n) sum_s K(y, x_s) on the M cells of
+a grid over the declared range. K is a Gaussian kernel reflected at both ends, made of whole weights: a draw
+takes an offset from a table of whole numbers. b is proportional to the kernel's envelope max_x K(y, x), the
+public density that hides a claim best. All draws are exact; the epsilon printed is that of these weights.
+
+Notation: a = (1 - lam)/n; Z = sum_y max_x K(y, x), the envelope's mass; q = lam/Z; m draws for each object.
+Guarantee: docs/guarantees/smoothed.md. Replacing a claim changes one draw no more than P = (q + a, q, rest)
+differs from Q = (q, q + a, rest), in either direction; m draws are m of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, isfinite, log, log1p, nextafter, sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import gammaln
+
+from crowdveil.accounting import smallest_epsilon
+from crowdveil.arrays import Floats, Ints, frozen
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, rational
+from crowdveil.kernels.smoothed import draw_smoothed
+from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
+from crowdveil.randomness import Randomness, secure
+from crowdveil.releases.result import Release, Status
+
+LARGEST_GRID = 10_000
+LARGEST_DRAWS = 10_000
+_BITS = 30  # the kernel's largest weight is 2^30
+_ROUNDING = 2.0**-50
+
+
+# --- what is drawn on a public grid, shared with the fixed-attempts mode ------------------------------------
+
+
+class DrawnOnGrid:
+    """What methods have in common that move claims by a kernel on a public grid and publish cells of it.
+
+    They are frozen dataclasses and have these fields among theirs.
+    """
+
+    range: Range
+    bandwidth: float
+    delta: float
+    resolution: float | None
+
+    @property
+    def cells(self) -> int:
+        """How many cells the grid has."""
+        return cells_in(self.range, self.resolution)
+
+    @property
+    def kernel_width(self) -> float:
+        """The bandwidth in cells."""
+        return self.bandwidth / self.range.length * self.cells
+
+    def promise(self, epsilon: float) -> Guarantee:
+        """What is promised where the draws cost `epsilon` at `delta`."""
+        return Guarantee(
+            epsilon=epsilon,
+            delta=self.delta,
+            unit="claim",
+            adjacency="replace-one",
+            trust="central",
+            assumptions=(
+                "the range, the resolution and the bandwidth were declared, not read off the data",
+                "who made claims about which objects, and so how many there are, is public",
+                "nothing else is published from the same claims",
+            ),
+        )
+
+    def published(
+        self,
+        method: str,
+        objects: pl.Series,
+        counts: Ints,
+        drawn: Ints,
+        *,
+        parameters: dict[str, Any],
+        promise: Guarantee,
+        seeded: bool,
+    ) -> Release:
+        """The release of `drawn` cells, `counts` of them for each object, none for some perhaps."""
+        return Release(
+            objects=objects,
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            values=centre_of(drawn, self.range, self.cells),
+            statuses=np.where(counts > 0, Status.released, Status.shortfall).astype(np.int8),
+            method=method,
+            parameters={
+                **parameters,
+                "range": [self.range.low, self.range.high],
+                "resolution": self.range.length / self.cells,
+            },
+            promise=promise,
+            seeded=seeded,
+        )
+
+
+def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None:
+    """Refuse a public grid or bandwidth that cannot be used."""
+    check_resolution(resolution)
+    if not (isfinite(bandwidth) and 0 < bandwidth <= range.length):
+        raise ParameterError(f"bandwidth must be above 0 and at most the range's length, not {bandwidth:g}")
+    if resolution is not None and range.length / resolution > LARGEST_GRID:
+        raise ParameterError(f"the resolution is too fine: the range may have {LARGEST_GRID} cells at most")
+    if not range.length / cells_in(range, resolution) > 0:
+        raise ParameterError("the range is too narrow for a grid")
+
+
+def cells_in(range: Range, resolution: float | None) -> int:
+    """How many equal cells, each about `resolution` wide, cover the range."""
+    return max(1, round(range.length / resolution)) if resolution else STEPS_IN_RANGE
+
+
+def cell_of(values: Floats, range: Range, cells: int) -> Ints:
+    """The cell of each value; values outside the range count as its nearest end."""
+    inside = np.clip(values, range.low, range.high)
+    place = np.floor((inside - range.low) / range.length * cells)
+    return np.clip(place, 0, cells - 1).astype(np.int64)
+
+
+def centre_of(places: Ints, range: Range, cells: int) -> Floats:
+    """The middle of each cell."""
+    centres: Floats = range.low + (places.astype(np.float64) + 0.5) * (range.length / cells)
+    return centres
+
+
+# --- smoothed densities -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Smoothed(DrawnOnGrid):
+    """Parameters: what is public about the values, how many draws, and how much of them is public."""
+
+    range: Range
+    bandwidth: float
+    per_object: int = 30
+    lam: float = 0.2
+    delta: float = 1e-6
+    resolution: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.per_object, int) or not 1 <= self.per_object <= LARGEST_DRAWS:
+            raise ParameterError(f"per-object must be from 1 to {LARGEST_DRAWS}, not {self.per_object}")
+        if not 0 < self.lam < 1:
+            raise ParameterError(f"lam, the public share, must lie between 0 and 1, not {self.lam:g}")
+        rational(self.lam, what="lam")
+        if not 0 <= self.delta < 1:
+            raise ParameterError(f"delta must be in [0, 1), not {self.delta:g}")
+        check_grid(self.range, self.bandwidth, self.resolution)
+        if law(self).envelope_mass < 2:
+            raise ParameterError("the bandwidth is too wide for this range: take at most a quarter of it")
+
+    def pair(self, n: int) -> tuple[Fraction, Fraction]:
+        """q and a of the dominating pair for an object of n claims."""
+        lam = rational(self.lam, what="lam")
+        return lam / law(self).envelope_mass, (1 - lam) / n
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return "smoothed"
+
+    def cost(self, counts: Ints) -> Guarantee:
+        """What a release about objects with these (public) numbers of claims costs and promises."""
+        return self.promise(self.epsilon(int(counts.min())))
+
+    def epsilon(self, n: int, *, claims_per_user: int = 1) -> float:
+        """The epsilon at `delta` for a claim, or a user with several; objects have at least n claims."""
+        if n < 1 or claims_per_user < 1:
+            raise ParameterError("objects and users have at least one claim")
+        q, a = self.pair(n)
+        # A smaller q and a larger a can only cost more.
+        low_q, high_a = nextafter(float(q), 0.0), nextafter(float(a), 1.0)
+        return pair_epsilon(low_q, high_a, self.per_object * claims_per_user, self.delta)
+
+
+@dataclass(frozen=True)
+class Law:
+    """The whole weights that draws are made of."""
+
+    kernel: Ints  # (2 r + 1,), of the offsets -r ... r
+    base: Ints  # (M,), of cells: max_x K(y, x) times the kernel's total
+
+    @property
+    def envelope_mass(self) -> Fraction:
+        """Z, a little more than the length of the range times the kernel's peak."""
+        return Fraction(int(self.base.sum()), int(self.kernel.sum()))
+
+
+def law(parameters: Smoothed) -> Law:
+    """The weights of kernel and base."""
+    return _law(parameters.kernel_width, parameters.cells)
+
+
+@lru_cache(maxsize=16)
+def _law(width: float, cells: int) -> Law:
+    kernel = gaussian_weights(width)
+    return Law(frozen(kernel), frozen(envelope(kernel, cells)))
+
+
+def gaussian_weights(width: float) -> Ints:
+    """Whole weights of the offsets -r ... r for a Gaussian of standard deviation `width` cells.
+
+    Even, falling with distance, 2^30 at the centre and at least 1 at the ends.
+    """
+    far = np.arange(1, ceil(width * sqrt(2 * log(2) * (_BITS + 1))) + 1, dtype=np.float64)
+    side = np.rint(2.0**_BITS * np.exp(-0.5 * (far / width) ** 2)).astype(np.int64)
+    side = side[side > 0]
+    return np.concatenate([side[::-1], [2**_BITS], side]).astype(np.int64)
+
+
+def envelope(kernel: Ints, cells: int) -> Ints:
+    """max_x of the kernel around cell x, reflected at both ends, at each cell y.
+
+    Reflected, K(y, x) = G(y - x) + G(y + x + 1), G the kernel repeated with period 2 M. Cells out of the
+    kernel's reach of both ends see its peak alone.
+    """
+    reach = kernel.size // 2
+    repeated = np.zeros(2 * cells, dtype=np.int64)
+    np.add.at(repeated, np.arange(-reach, reach + 1) % (2 * cells), kernel)
+    out = np.full(cells, kernel[reach], dtype=np.int64)
+    x = np.arange(cells)
+    near = cells if 2 * reach >= cells else reach
+    for y in range(near):
+        out[y] = (repeated[(y - x) % (2 * cells)] + repeated[(y + x + 1) % (2 * cells)]).max()
+    if near < cells:
+        out[cells - near :] = out[:near][::-1]
+    return out
+
+
+def reflected(kernel: Ints, cells: int, x: int) -> Ints:
+    """The whole weights of all cells for the kernel around cell x."""
+    reach = kernel.size // 2
+    turn = (x + np.arange(-reach, reach + 1)) % (2 * cells)
+    out = np.zeros(cells, dtype=np.int64)
+    np.add.at(out, np.minimum(turn, 2 * cells - 1 - turn), kernel)
+    return out
+
+
+def pair_delta(q: float, a: float, draws: int, epsilon: float) -> float:
+    """The exact delta(epsilon) between `draws` draws from (q + a, q, rest) and from (q, q + a, rest).
+
+    With i draws of the first and j of the second symbol the loss is (i - j) log(1 + a/q): the sum over i - j
+    of Pr[i - j] (1 - e^(epsilon - loss)) where that is positive.
+    """
+    masses = _differences(q, a, draws)
+    return _tail_delta(masses, _loss(q, a), epsilon)
+
+
+def pair_epsilon(q: float, a: float, draws: int, delta: float) -> float:
+    """The smallest epsilon with pair_delta <= delta; draws log(1 + a/q) where delta is 0."""
+    masses = _differences(q, a, draws)
+    loss = _loss(q, a)
+    most = nextafter(draws * loss, np.inf)
+    if delta == 0:
+        return most
+    return smallest_epsilon(lambda at: _tail_delta(masses, loss, at), delta, most=most)
+
+
+def _loss(q: float, a: float) -> float:
+    return log1p(a / q) * (1.0 + 4 * _ROUNDING)
+
+
+def _tail_delta(masses: Floats, loss: float, epsilon: float) -> float:
+    losses = loss * np.arange(1, masses.size + 1)
+    beyond = losses > epsilon
+    return min(1.0, float((masses[beyond] * -np.expm1(epsilon - losses[beyond])).sum()))
+
+
+def _differences(q: float, a: float, draws: int) -> Floats:
+    """Pr[i - j = t] for t = 1 ... draws, i and j the counts of the first two symbols; not below."""
+    if not (q > 0 and a > 0 and 2 * q + a <= 1 + _ROUNDING):
+        raise ParameterError("q and a must be above 0 and 2 q + a at most 1")
+    if not 1 <= draws <= LARGEST_DRAWS:
+        raise ParameterError(f"accounting takes from 1 to {LARGEST_DRAWS} draws, not {draws}")
+    log_rest = log(max(1.0 - 2 * q - a, 0.0) + _ROUNDING)
+    log_factorial = gammaln(np.arange(draws + 1) + 1.0)
+    out = np.full(draws, -np.inf)
+    for j in range((draws - 1) // 2 + 1):
+        t = np.arange(1, draws - 2 * j + 1)
+        others = draws - 2 * j - t
+        ways = log_factorial[draws] - log_factorial[j + t] - log_factorial[j] - log_factorial[others]
+        masses = (j + t) * log(q + a) + j * log(q) + others * log_rest
+        out[: t.size] = np.logaddexp(out[: t.size], ways + masses)
+    # The size of the terms is what rounding errors grow with.
+    size = 4 * log_factorial[draws] + draws * (8.0 - log(q))
+    probabilities: Floats = np.exp(out) * (1.0 + _ROUNDING * size)
+    return probabilities
+
+
+def release(
+    claims: Claims,
+    parameters: Smoothed,
+    *,
+    rng: Randomness | None = None,
+    engine: LocalEngine | None = None,
+) -> Release:
+    """`per_object` exact draws for every object, whatever its claims are; values are centres of cells."""
+    rng = rng or secure()
+    engine = engine or LocalEngine()
+    promise = parameters.cost(claims.counts())
+    places = cell_of(claims.values, parameters.range, parameters.cells)
+    weights = law(parameters)
+    base, kernel = np.cumsum(weights.base), np.cumsum(weights.kernel)
+    lam = rational(parameters.lam, what="lam")
+    key, nonces = rng.streams(claims.objects, purpose="smoothed")
+    count, each = len(claims.objects), parameters.per_object
+    drawn = np.empty((count, each), dtype=np.int64)
+    engine.run(
+        "smoothed claims",
+        claims,
+        lambda first, last: draw_smoothed(
+            claims.offsets,
+            places,
+            base,
+            kernel,
+            lam.numerator,
+            lam.denominator,
+            key,
+            nonces,
+            first,
+            last,
+            drawn,
+        ),
+        operations=10.0 * count * each,
+    )
+    return parameters.published(
+        "smoothed",
+        claims.objects,
+        np.full(count, each),
+        drawn.ravel(),
+        parameters={
+            "per_object": each,
+            "lam": parameters.lam,
+            "bandwidth": parameters.bandwidth,
+            "delta": parameters.delta,
+        },
+        promise=promise,
+        seeded=not rng.private,
+    )

@@ -1,0 +1,1 @@
+"""Crowds, measurements, answers and tables that are made up, from a seed."""

@@ -1,0 +1,105 @@
+"""Simulated crowd sensing: users who differ in how far their claims lie from the truth.
+
+Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd Sensing Systems*, 2018.
+Notation: lambda1 = rate of the exponential law of users' error variances, whose mean is so 1/lambda1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import polars as pl
+
+from crowdveil.arrays import Floats
+from crowdveil.claims import Claims
+from crowdveil.errors import ParameterError
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness, Stream
+from crowdveil.simulation.claims import SimulatedClaims
+
+_MARGIN = 10.0  # of the public range around the truths, in mean deviations
+
+
+@dataclass(frozen=True)
+class SimulatedSensing:
+    """The paper's simulation: a user claims the truth plus N(0, v), v ~ Exp(lambda1) the user's own.
+
+    The paper does not say how truths are drawn: here they are uniform in [low, high]. `share` below 1 leaves
+    each user with claims about that share of the objects, at least one, chosen at random.
+    """
+
+    users: int = 150
+    objects: int = 30
+    lambda1: float = 1.0
+    share: float = 1.0
+    low: float = 0.0
+    high: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.users < 1 or self.objects < 1:
+            raise ParameterError("a simulation needs at least one user and one object")
+        if not 1e-12 <= self.lambda1 <= 1e12:
+            raise ParameterError(f"lambda1 must be a number from 1e-12 to 1e12, not {self.lambda1:g}")
+        if not 0 < self.share <= 1:
+            raise ParameterError(
+                f"the share of objects that a user makes claims about must be in (0, 1], not {self.share:g}"
+            )
+
+    @property
+    def range(self) -> Range:
+        """A public range so wide that fewer than one claim in a million lies outside: the paper has none."""
+        margin = _MARGIN / sqrt(self.lambda1)
+        return Range(self.low - margin, self.high + margin)
+
+    @property
+    def claims_of_a_user(self) -> int:
+        """How many claims each user makes."""
+        return max(1, round(self.share * self.objects))
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """Names of objects and users, padded so that they sort as they count."""
+        return SimulatedClaims(users=self.users, objects=self.objects).names()
+
+    def truth_values(self, *, rng: Randomness) -> Floats:
+        """The truth of each object."""
+        return self.low + (self.high - self.low) * _stream(rng, "truths").uniforms(self.objects)
+
+    def truths(self, *, rng: Randomness) -> pl.DataFrame:
+        """Columns object and value: what is true."""
+        return pl.DataFrame({"object": self.names()[0], "value": self.truth_values(rng=rng)})
+
+    def variances(self, *, rng: Randomness) -> Floats:
+        """Each user's error variance: what oracle weights know."""
+        drawn: Floats = -np.log1p(-_stream(rng, "variances").uniforms(self.users)) / self.lambda1
+        return drawn
+
+    def frame(self, *, rng: Randomness) -> pl.DataFrame:
+        """Columns object, user, value."""
+        shape = (self.objects, self.users)
+        errors = _stream(rng, "errors").normals(self.objects * self.users).reshape(shape)
+        values = self.truth_values(rng=rng)[:, None] + np.sqrt(self.variances(rng=rng)) * errors
+        objects, users = self.names()
+        whole = pl.DataFrame(
+            {
+                "object": np.repeat(objects, self.users),
+                "user": np.tile(users, self.objects),
+                "value": values.ravel(),
+            }
+        )
+        return whole if self.share == 1 else whole.filter(pl.Series(self._made(rng).ravel()))
+
+    def claims(self, *, rng: Randomness) -> Claims:
+        """The same, coded."""
+        return Claims.from_frame(self.frame(rng=rng), object="object", user="user", value="value")
+
+    def _made(self, rng: Randomness) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """(objects, users): whether the user makes a claim about the object."""
+        lots = _stream(rng, "lots").uniforms(self.objects * self.users).reshape(self.objects, self.users)
+        ranks = np.argsort(np.argsort(lots, axis=0), axis=0)
+        return ranks < self.claims_of_a_user
+
+
+def _stream(rng: Randomness, name: str) -> Stream:
+    return rng.stream(name, purpose="sensing")
