@@ -1,0 +1,91 @@
+"""The order in which privacy is spent: charge, draw, write, complete.
+
+Noise is drawn only after its cost is on record, so that no crash, full disk or Ctrl-C gives anything away
+that the ledger does not know of. A charge is completed only when its output is in place: one that stays open
+says that noise may have been drawn for nothing. Whatever can refuse must refuse before `spend` is called: a
+charge is never taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from crowdveil.guarantee import Promise
+from crowdveil.ledger import Ledger
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Account:
+    """Where an operation is charged.
+
+    Parameters
+    ----------
+    ledger:
+        The ledger that keeps the charge.
+    dataset:
+        What the ledger calls the data: `ledger.dataset_key(name, path)` gives it.
+    budget:
+        The most epsilon to spend on this dataset. The first budget that is declared stands.
+
+    """
+
+    ledger: Ledger
+    dataset: str
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an operation costs.
+
+    Parameters
+    ----------
+    promise:
+        The guarantee that is charged, or the explicit statement that there is none.
+    method:
+        Name of the method, as the ledger shows it.
+    parameters:
+        What the method was asked for, as plain JSON data: public, and enough to compute the promise again.
+    seeded:
+        Whether the draws can be repeated from a seed; then the operation is recorded as not private.
+
+    """
+
+    promise: Promise
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seeded: bool = False
+
+
+def spend(
+    account: Account,
+    cost: Cost,
+    *,
+    draw: Callable[[], Result],
+    write: Callable[[Result], None],
+) -> Result:
+    """Charge the cost, then draw, then write what was drawn, then complete the charge.
+
+    Parameters
+    ----------
+    account:
+        The ledger, the dataset and its budget.
+    cost:
+        What is charged. A charge that does not fit the budget raises `BudgetExceeded`, and nothing is drawn.
+    draw:
+        Draws all noise and returns the result. It must not write anything.
+    write:
+        Puts the result where it was asked for, whole or not at all.
+
+    """
+    charge = account.ledger.charge(
+        account.dataset, cost.promise, method=cost.method, seeded=cost.seeded, budget=account.budget
+    )
+    result = draw()
+    write(result)
+    account.ledger.completed(charge)
+    return result
