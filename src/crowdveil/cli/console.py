@@ -54,7 +54,7 @@ def say(text: str) -> None:
 
 def say_json(value: Any) -> None:
     """The whole result as one strict JSON object."""
-    from crowdveil.report.certificate import to_json
+    from crowdveil.plain_data import to_json
 
     sys.stdout.write(to_json(value))
 

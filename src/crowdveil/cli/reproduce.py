@@ -33,7 +33,7 @@ def reproduce(
     from crowdveil.experiments.registry import EXPERIMENTS
     from crowdveil.experiments.result import Settings
     from crowdveil.files import check_new, whole_file
-    from crowdveil.report.certificate import to_json
+    from crowdveil.plain_data import to_json
     from crowdveil.report.plots import save
 
     if name is None:
