@@ -34,10 +34,10 @@ def common_answer(reports: CellReports, totals: Floats) -> CommonAnswer:
     answered = float(shares.sum())
     if answered <= 0:
         return CommonAnswer(middle, 0.0)
-    mean = min(max(float(shares @ levels) / answered, low), high)
+    mean = min(max(float((shares * levels).sum()) / answered, low), high)
     # The delta method: the mean is a ratio of sums over cells of (level - mean) and of 1.
     around = levels - mean
-    variance = (seen @ np.square(around) - float(seen @ around) ** 2) / cells
+    variance = ((seen * np.square(around)).sum() - float((seen * around).sum()) ** 2) / cells
     error = sqrt(max(float(variance), 0.0)) / ((keep - other) * answered)
     prior = (high - low) ** 2 / 12.0
     kept = prior / (prior + error * error)

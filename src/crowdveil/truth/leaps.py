@@ -6,6 +6,7 @@ Any EM Algorithm* (SQUAREM), Scandinavian Journal of Statistics 35 (2008), step 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ class Leaps:
         first, _ = self.step(parameters)
         second, good = self.step(first)
         moved, bent = first - parameters, second - 2.0 * first + parameters
-        length = float(np.linalg.norm(moved)) / max(float(np.linalg.norm(bent)), _TINY)
+        length = _norm(moved) / max(_norm(bent), _TINY)
         length = max(1.0, length)
         taken = min(length, self.longest)
         third, better = self.step(parameters + 2.0 * taken * moved + taken**2 * bent)
@@ -43,3 +44,7 @@ class Leaps:
         if taken < length:
             self.longest *= CHANGE
         return third
+
+
+def _norm(vector: Floats) -> float:
+    return math.sqrt(float(np.square(vector).sum()))

@@ -22,6 +22,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.kernels import beliefs
+from crowdveil.kernels.products import product
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.truth.sweeps import judged_claims
 from crowdveil.truths import Truths
@@ -187,7 +188,7 @@ def _users(fits: Floats, judged: NDArray[np.bool_], shares: Floats, levels: _Lev
     chances /= chances.sum(axis=1, keepdims=True)
     seen = chances[judged].sum(axis=0) + PSEUDO_USERS / LEVELS
     # The mean variance: a mean precision would trust those most of whom little is known.
-    precisions = 1.0 / (chances @ np.square(levels.spreads))
+    precisions = 1.0 / product(chances, np.square(levels.spreads))
     places = np.arange(LEVELS, dtype=np.float64)
     between = np.interp(precisions, levels.spreads[::-1] ** -2.0, places[::-1])
     return between, seen / seen.sum()

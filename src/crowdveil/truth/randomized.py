@@ -29,7 +29,7 @@ from crowdveil.answers import CellReports, Domain
 from crowdveil.arrays import Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels import symbol_counts
-from crowdveil.kernels.products import fill_product, fill_product_across
+from crowdveil.kernels.products import product, product_across
 from crowdveil.truth.common_answer import CommonAnswer, common_answer
 from crowdveil.truth.leaps import Leaps
 from crowdveil.truth.smooth_prior import SmoothPrior
@@ -78,7 +78,9 @@ class _Grid:
         places = domain.low + step * np.arange(-outside, round(length / step) + outside + 1, dtype=np.float64)
         spreads = np.geomspace(LEAST_SPREAD, max(LARGEST_SPREAD * length, 2 * LEAST_SPREAD), SPREADS)
         chances = answer_law(places[:, None], spreads, domain)
-        return cls(places, step, np.clip(places, domain.low, domain.high), spreads, chances @ law[:-1])
+        return cls(
+            places, step, np.clip(places, domain.low, domain.high), spreads, product(chances, law[:-1])
+        )
 
 
 @dataclass
@@ -114,7 +116,7 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
         medians, errors = _around_the_common(
             medians, errors, common_answer(reports, counts.sum(axis=(0, 1))), grid
         )
-    weights = rates.of_users / (shares @ np.square(grid.spreads))
+    weights = rates.of_users / product(shares, np.square(grid.spreads))
     freedom = np.full(medians.size, MANY)
     return Truths(
         *(reports.objects, reports.users, medians, errors, freedom, weights),
@@ -174,9 +176,7 @@ class _Model:
         answered = np.einsum("tsk,cs->ctk", self.grid.answered, fit.shares)
         fit.chances = np.maximum((1.0 - rates) * self.law[-1] + rates * answered[self.classes], _TINY)
         along = fit.chances.transpose(0, 2, 1).reshape(-1, fit.prior.size)  # (G * K, T)
-        logs = np.empty((self.counts.shape[1], fit.prior.size))
-        fill_product(self._by_object, np.log(along), logs)
-        logs += fit.prior
+        logs = product(self._by_object, np.log(along)) + fit.prior
         top = logs.max(axis=1, keepdims=True)
         fit.beliefs = np.exp(logs - top)
         whole = fit.beliefs.sum(axis=1, keepdims=True)
@@ -184,8 +184,7 @@ class _Model:
         good = float((top + np.log(whole)).sum()) + self.smooth.goodness(fit.prior)
         fit.prior = self.smooth.improved(fit.prior, fit.beliefs)
         # Expected counts of symbols, each divided by its chance; then counts of spreads by class.
-        seen = np.empty(along.shape)
-        fill_product_across(self._by_object, fit.beliefs, seen)
+        seen = product_across(self._by_object, fit.beliefs)
         ratios = (seen / along).reshape(self.rates.size, -1, fit.prior.size)
         spreads = np.zeros(fit.shares.shape)
         np.add.at(spreads, self.classes, np.einsum("gkt,tsk->gs", rates * ratios, self.grid.answered))
@@ -215,7 +214,7 @@ def _settle(fit: _Fit, model: _Model) -> None:
     parameters, leaps = np.append(fit.prior, fit.shares), Leaps(step)
     last, fit.converged = fit.sweeps + CAP, False
     while not fit.converged and fit.sweeps < last:
-        before = fit.beliefs @ grid.inside
+        before = product(fit.beliefs, grid.inside)
         parameters = leaps.leap(parameters)
         means, errors = _moments(fit.beliefs, grid)
         fit.converged = bool(np.abs(means - before).mean() < TOLERANCE * errors.mean())
@@ -247,11 +246,11 @@ def _trust(counts: Floats, grid: _Grid, fit: _Fit, told: int) -> float:
     per_object = counts.sum(axis=(1, 2)) / counts.shape[1]
     common = counts.sum(axis=1) + 0.5  # a symbol that nobody reported has some chance
     common /= common.sum(axis=1, keepdims=True)
-    scores = np.einsum("t,t,gtk->gk", law, grid.inside - law @ grid.inside, chances) / common
+    scores = np.einsum("t,t,gtk->gk", law, grid.inside - product(law, grid.inside), chances) / common
     scores -= (common * scores).sum(axis=1, keepdims=True)
-    by_chance = float(per_object @ (common * np.square(scores)).sum(axis=1))
+    by_chance = float(product(per_object, (common * np.square(scores)).sum(axis=1)))
     by_truth = np.einsum("g,gk,gtk->t", per_object, scores, chances)
-    foreseen = float(law @ np.square(by_truth - law @ by_truth))
+    foreseen = float(product(law, np.square(by_truth - product(law, by_truth))))
     found = np.einsum("gnk,gk->n", counts, scores)
     error = by_chance * math.sqrt(2.0 / max(1, found.size - 1))
     if found.size < 2 or foreseen <= VISIBLE * error:
@@ -294,7 +293,7 @@ def _classed(
     chances = (1.0 - each) * law[-1][:, None] + each * grid.answered.transpose(0, 2, 1)  # (G, T, K, S)
     count = min(CLASSES, max(2, MOST_GROUPS // groups))
     for _ in range(ROUNDS):
-        foreseen = np.einsum("nt,gtks->gnks", fit.beliefs, chances, optimize=True)
+        foreseen = np.stack([_foreseen(fit.beliefs, each) for each in chances])
         fits = parts.fits(rates.groups, np.log(np.maximum(foreseen, _TINY)), engine)
         classes = Classes.told(fits, common, grid.spreads, count)
         by_class = rates.groups * count + classes.of_users
@@ -308,14 +307,20 @@ def _classed(
                 expected=classes.expected,
             ),
         )
-        common = classes.sizes @ fit.shares / classes.sizes.sum()
+        common = product(classes.sizes, fit.shares) / classes.sizes.sum()
     return normed(fits.sum(axis=0) + np.log(np.maximum(common, LEAST_SHARE)))
+
+
+def _foreseen(beliefs: Floats, chances: Floats) -> Floats:
+    """(N, K, S): the chances of an object's symbols by spread, from those at each place (T, K, S)."""
+    flat: Floats = product(beliefs, chances.reshape(len(chances), -1))
+    return flat.reshape(-1, *chances.shape[1:])
 
 
 def _moments(beliefs: Floats, grid: _Grid) -> tuple[Floats, Floats]:
     """Means and deviations of truths inside the domain."""
-    means = beliefs @ grid.inside
-    variances = np.maximum(beliefs @ np.square(grid.inside) - np.square(means), 0.0)
+    means = product(beliefs, grid.inside)
+    variances = np.maximum(product(beliefs, np.square(grid.inside)) - np.square(means), 0.0)
     return means, np.sqrt(variances + grid.step**2 / 12.0)
 
 

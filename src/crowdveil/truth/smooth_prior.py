@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdveil.arrays import Floats
+from crowdveil.kernels.products import product
 
 PENALTY = 3e-3  # times the integral of the squared second derivative, on a range of length 1
 PSEUDO_OBJECTS = 1.0  # spread over the grid: one object does not tell the law of all
@@ -28,11 +29,11 @@ class SmoothPrior:
     def of(cls, points: int, step: float) -> SmoothPrior:
         """For so many points, `step` apart in ranges."""
         bends = np.diff(np.eye(points), 2, axis=0) / step**2
-        return cls(PENALTY * step * (bends.T @ bends))
+        return cls(PENALTY * step * product(bends.T, bends))
 
     def goodness(self, logs: Floats) -> float:
         """What a law, in logs, loses by the penalty and gains by pseudo-objects."""
-        return float(PSEUDO_OBJECTS * logs.mean() - 0.5 * logs @ self.penalty @ logs)
+        return float(PSEUDO_OBJECTS * logs.mean() - 0.5 * product(logs, product(self.penalty, logs)))
 
     def improved(self, logs: Floats, beliefs: Floats) -> Floats:
         """A better law, in logs, for these beliefs (objects, points): some steps of Newton's."""
@@ -42,7 +43,7 @@ class SmoothPrior:
         for _ in range(_NEWTON):
             law = np.exp(logs - logs.max())
             law /= law.sum()
-            gradient = seen - whole * law - self.penalty @ logs
+            gradient = seen - whole * law - product(self.penalty, logs)
             curvature = np.diag(whole * law) - whole * np.outer(law, law) + self.penalty
             # The logarithm's level is free: a ridge holds it.
             step = np.linalg.solve(curvature + 1e-6 * whole / points * np.eye(points), gradient)

@@ -16,6 +16,7 @@ from crowdveil.answers import Symbols
 from crowdveil.arrays import Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels import symbol_counts
+from crowdveil.kernels.products import product
 
 PARTS = 10
 
@@ -78,7 +79,7 @@ class Classes:
         """Classes of about equal size, from careful to careless; all users together have these shares."""
         logs = np.log(np.maximum(shares, np.finfo(float).tiny))
         chances = normed(fits.sum(axis=0) - fits + logs)  # (F, M, S)
-        scores = chances @ np.log(spreads)
+        scores = product(chances, np.log(spreads))
         ends = np.quantile(scores, np.arange(1, count) / count, axis=1)  # (C - 1, F)
         of_users = np.stack([np.searchsorted(e, s) for e, s in zip(ends.T, scores, strict=True)])
         sizes = np.bincount(of_users.ravel(), minlength=count).astype(np.float64)

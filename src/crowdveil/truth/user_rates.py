@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
+from crowdveil.kernels.products import product
 
 # Rates differ a lot, so groups do by ratios: on real data a tenth of the users gives most of the answers.
 ENDS = np.array([0.003, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7])
@@ -44,7 +45,7 @@ def rate_groups(counts: Floats, law: Floats, *, alike: bool = False) -> RateGrou
     if variance <= 0.0:
         rates = np.full(counts.shape[0], mean)
     else:
-        rates = _posterior_means(counts, law, shares[:-1] @ law[:-1] / mean, mean, variance)
+        rates = _posterior_means(counts, law, product(shares[:-1], law[:-1]) / mean, mean, variance)
     _, groups = np.unique(np.digitize(rates, ENDS), return_inverse=True)
     means = np.bincount(groups, weights=rates) / np.bincount(groups)
     return RateGroups(groups.astype(np.int64), means, rates, _given(shares[:-1]))
@@ -73,10 +74,10 @@ def common_answers(totals: Floats, law: Floats) -> Floats:
     seen = totals / totals.sum()
     shares = np.full(law.shape[0], 1.0 / law.shape[0])
     for _ in range(_ANSWER_SWEEPS):
-        chances = np.maximum(shares @ law, _TINY)
+        chances = np.maximum(product(shares, law), _TINY)
         # Twice the farthest from the middle is at least as far as any two are apart.
-        steepest = 4.0 * float((np.square(law - chances) @ (seen / np.square(chances))).max())
-        gradient = law @ (seen / chances)
+        steepest = 4.0 * float(product(np.square(law - chances), seen / np.square(chances)).max())
+        gradient = product(law, seen / chances)
         if steepest < 1.0:
             shares = shares * np.exp((gradient - gradient.max()) / max(steepest, _TINY))
         else:
@@ -107,10 +108,10 @@ def _posterior_means(counts: Floats, law: Floats, answered: Floats, mean: float,
     logs = mean * whole * np.log(grid) + ((1.0 - mean) * whole - 1.0) * np.log1p(-grid)  # even in log-rates
     shares = np.exp(np.minimum(logs - logs[:-1].max(), 0.0)) + 1e-6
     chances = (1.0 - grid)[:, None] * law[-1] + grid[:, None] * answered
-    fits = counts @ np.log(np.maximum(chances, _TINY)).T
+    fits = product(counts, np.log(np.maximum(chances, _TINY)).T)
     likelihoods = np.exp(fits - fits.max(axis=1, keepdims=True))
     shares /= shares.sum()
     for _ in range(_SWEEPS):
-        shares = shares * (likelihoods / (likelihoods @ shares)[:, None]).mean(axis=0)
-    means: Floats = (likelihoods * shares) @ grid / (likelihoods @ shares)
+        shares = shares * (likelihoods / product(likelihoods, shares)[:, None]).mean(axis=0)
+    means: Floats = product(likelihoods * shares, grid) / product(likelihoods, shares)
     return means
