@@ -1,7 +1,7 @@
-"""Products of small matrices in the caller's own thread.
+"""Products of small matrices in the caller's thread.
 
-A library of linear algebra would start threads for them, which wait for each other longer than they work
-wherever something else is running.
+A BLAS library would start threads for them; on a busy machine these threads wait for each other longer than
+they compute.
 """
 
 from __future__ import annotations
