@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ("claims", "labels", "public_range", "randomness", "records")
+MODULES = ("claims", "labels", "public_range", "randomness", "records", "truth.one_coin")
 
 
 @pytest.mark.parametrize("name", MODULES)
