@@ -66,7 +66,7 @@ class Voted:
     users: pl.Series
     estimates: pl.Series  # (N,) labels
     chances: Floats  # (N,)
-    weights: Floats  # (M,) weight of a user's claims; below 0 the user is wrong more often than right
+    weights: Floats  # (M,) weight of a user's claims; below 0, other labels are likelier than theirs
     method: str
     sweeps: int
     converged: bool

@@ -46,7 +46,7 @@ def add(*guarantees: Guarantee) -> Guarantee:
         first,
         epsilon=sum_up(guarantee.epsilon for guarantee in guarantees),
         delta=delta,
-        assumptions=tuple(dict.fromkeys(text for one in guarantees for text in one.assumptions)),
+        assumptions=tuple(dict.fromkeys(text for guarantee in guarantees for text in guarantee.assumptions)),
     )
 
 

@@ -67,7 +67,7 @@ def discrete_gaussian_delta(sigma: float, sensitivity: int, epsilon: float) -> f
     least = floor(edge) + 1
     if least > 2**50:
         return TINY
-    beyond = float(least - edge)
+    overshoot = float(least - edge)
     variance = sigma * sigma
     # Beyond `far` the masses sum to less than e^-60 (1 + 1.3 sigma) times the largest mass of the sum.
     nearest = max(least, 0)
@@ -75,7 +75,7 @@ def discrete_gaussian_delta(sigma: float, sensitivity: int, epsilon: float) -> f
     total = 0.0
     for start in range(max(least, -far), far + 1, 1_000_000):
         y = np.arange(start, min(start + 1_000_000, far + 1), dtype=np.float64)
-        excess = sensitivity / variance * ((y - start) + (float(start - least) + beyond))
+        excess = sensitivity / variance * ((y - start) + (float(start - least) + overshoot))
         total += float((np.exp((nearest**2 - y * y) / (2 * variance)) * -np.expm1(-excess)).sum())
     total = total * (1.0 + slack(16.0)) + exp(-60.0) * (sigma + 1.0) * 3.0
     log_largest = -(nearest**2) / (2 * variance) - log(_theta(sigma))

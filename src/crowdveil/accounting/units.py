@@ -76,8 +76,12 @@ def _of_group(guarantee: Guarantee, size: int) -> tuple[float, float]:
     epsilon, delta = up(Fraction(guarantee.epsilon) * size), guarantee.delta
     if delta and size > 1:
         # The sum 1 + e^epsilon + ... is computed in logarithms, so that e^(size epsilon) cannot overflow.
-        one, before = guarantee.epsilon, (size - 1) * guarantee.epsilon
-        terms = (log(delta), before, log(expm1(-epsilon) / expm1(-one)) if one else log(size))
+        per_change, preceding = guarantee.epsilon, (size - 1) * guarantee.epsilon
+        terms = (
+            log(delta),
+            preceding,
+            log(expm1(-epsilon) / expm1(-per_change)) if per_change else log(size),
+        )
         delta = exp_up(sum(terms), sum(map(abs, terms)))
     return epsilon, delta
 

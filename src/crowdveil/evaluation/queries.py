@@ -59,11 +59,11 @@ def query_errors(
     return QueryErrors(float(errors.mean()), float((errors / np.maximum(truths, parameters.floor)).mean()))
 
 
-def answered(records: Records, asked: list[dict[int, Flags]]) -> Floats:
+def answered(records: Records, queries: list[dict[int, Flags]]) -> Floats:
     """The share of records that satisfy each query."""
     columns = [np.ascontiguousarray(column) for column in records.codes.T]
     counts = []
-    for query in asked:
+    for query in queries:
         satisfied = np.ones(len(records), dtype=np.bool_)
         for index, codes in query.items():
             satisfied &= codes[columns[index]]

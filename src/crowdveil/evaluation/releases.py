@@ -81,7 +81,7 @@ def _against_raw(values: dict[Any, Any], raw: Claims) -> dict[str, Any]:
     if not errors:
         raise InputError("no released object has raw claims that differ from each other")
     return {
-        "secret": True,  # these figures look at raw claims
+        "secret": True,  # computed from raw claims
         "objects": len(errors),
         "error_of_median_in_bandwidths": float(np.mean(centres)),
         "density": _summary(errors),

@@ -31,7 +31,7 @@ def correct_curve(
     per_bin: int,
     curve: Floats,
 ) -> None:
-    """Add to a fitted curve the shrunken residuals of its histogram, and the share `kept` of the background.
+    """Add to a fitted curve the shrunken residuals of its histogram, and background of mass `kept`.
 
     The residuals from the curve and its uniform background are shrunk by the James-Stein factor: to 0 if they
     are no larger than the noise explains, hardly at all if they are much larger. The kept background takes

@@ -17,9 +17,9 @@ def fill_product(left: Floats, right: Floats, out: Floats) -> None:
     for i in range(left.shape[0]):
         row = out[i]
         for k in range(left.shape[1]):
-            factor, along = left[i, k], right[k]
+            factor, source = left[i, k], right[k]
             for j in range(row.size):
-                row[j] += factor * along[j]
+                row[j] += factor * source[j]
 
 
 @fused
@@ -27,8 +27,8 @@ def fill_product_across(left: Floats, right: Floats, out: Floats) -> None:
     """Fill `out` with left.T @ right."""
     out[:] = 0.0
     for i in range(left.shape[0]):
-        along = right[i]
+        source = right[i]
         for k in range(left.shape[1]):
             factor, row = left[i, k], out[k]
             for j in range(row.size):
-                row[j] += factor * along[j]
+                row[j] += factor * source[j]

@@ -65,13 +65,13 @@ def largest_step(old: Floats, new: Floats) -> float:
 @summed
 def secant(w: Floats, new: Floats, last_step: Floats) -> float:
     """The extrapolation factor along the line through the last two images, at which the step vanishes."""
-    along = 0.0
+    projection = 0.0
     squares = 0.0
     for s in range(w.size):
         change = new[s] - w[s] - last_step[s]
-        along += change * (new[s] - w[s])
+        projection += change * (new[s] - w[s])
         squares += change * change
-    return along / squares if squares > 0.0 else 0.0
+    return projection / squares if squares > 0.0 else 0.0
 
 
 @compiled

@@ -53,9 +53,9 @@ def true_symbol(
         count += place_in(answered, listed[p]) >= 0
     if count == 0:
         return listed.size * levels
-    left, place, at = below(state, count), 0, place_in(answered, listed[0])
-    while at < 0 or left > 0:
-        left -= at >= 0
+    remaining, place, at = below(state, count), 0, place_in(answered, listed[0])
+    while at < 0 or remaining > 0:
+        remaining -= at >= 0
         place += 1
         at = place_in(answered, listed[place])
     return place * levels + level_of(state, int(codes[at]), answers, levels)

@@ -56,7 +56,7 @@ def _rounded_both_ways(
 ) -> list[int | None]:
     """As `first_bits` for each of the sizes, with `digits` spare digits; None where more are needed."""
     with localcontext(prec=ceil(0.30103 * bits) + digits) as context:
-        # decimal rounds exp correctly, so that what is lost is the rounding of its argument.
+        # decimal rounds exp correctly, so the only error is the rounding of its argument.
         step = Decimal(scale.denominator) / scale.numerator
         factor = (-step).exp()
         chance = 2**bits * (-sizes[0] * step).exp() / (1 if beyond else (1 + factor) / 2)

@@ -2,7 +2,7 @@
 
 The true symbol has weight `keep`, each of the K - 1 others weight `other`; the report is drawn with an exact
 uniform integer. The largest ratio of an output's probabilities under two inputs is keep/other, so each
-report has pure local epsilon log(keep/other) and nobody has to be trusted.
+report has pure local epsilon log(keep/other) without a trusted collector.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from crowdveil.truths import Truths
 
 FLAT = 0.1  # weight of the uniform distribution in the prior of truths
 LEAST_SHARE = 0.01  # of the range: least distance of the prior mean from an end, and least prior deviation
-LEAST_WHOLE = 0.05  # least a + b of Beta(a, b): below it, all truths would lie at the ends
+LEAST_CONCENTRATION = 0.05  # least a + b of Beta(a, b): below it, all truths would lie at the ends
 PSEUDO_OBJECTS = 5.0  # uniform on the range, added to the objects that the prior is estimated from
 PSEUDO_USERS = 10.0  # spread evenly over the levels, added to the users that their shares are estimated from
 LEVELS = 20  # of users' errors, from 1/500 of the range upwards
@@ -163,7 +163,7 @@ def _shape(mean: float, variance: float, objects: int) -> tuple[float, float]:
         1 / 12 + (0.5 - centre) ** 2
     )
     centre = min(max(centre, LEAST_SHARE), 1.0 - LEAST_SHARE)
-    concentration = max(centre * (1.0 - centre) / max(spread, LEAST_SHARE**2) - 1.0, LEAST_WHOLE)
+    concentration = max(centre * (1.0 - centre) / max(spread, LEAST_SHARE**2) - 1.0, LEAST_CONCENTRATION)
     return centre * concentration, (1.0 - centre) * concentration
 
 

@@ -4,7 +4,7 @@
 - `weighted`: CRH with 0/1 losses (Li et al. 2014, doi:10.1145/2588555.2610509); a user's weight is -log of
   their share of the total loss. A loss is the mean over a user's claims and one pseudo-claim at the mean loss
   of all users, so that one lucky claim does not dominate.
-- `one_coin`: a user is right with an own probability and otherwise picks another label uniformly. This is
+- `one_coin`: each user is right with their own probability and otherwise picks another label uniformly. It is
   the one-coin form of Dawid and Skene, *Maximum Likelihood Estimation of Observer Error-Rates Using the EM
   Algorithm*, 1979, doi:10.2307/2346806, fitted by EM. The default.
 
@@ -46,7 +46,7 @@ def weighted(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
 
 
 def one_coin(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
-    """The most probable label of each object if each user is right with an own probability.
+    """The most probable label of each object if each user is right with their own probability.
 
     >>> from crowdveil import Labels
     >>> labels = Labels.from_columns(["a", "a", "a", "b", "b"], [1, 2, 3, 1, 2], ["x", "x", "y", "y", "y"])

@@ -1,8 +1,8 @@
 """Truths from randomized reports of cells: Bayesian inference under the public law of the reports.
 
-The model: an answer is the truth plus a normal error, rounded and clamped to the domain; a user answers with
-an own rate; then the law turns the answer, or NULL, into a symbol. The prior of truths, the users' rates and
-the distribution of error spreads are estimated from all reports (empirical Bayes). An estimate is the
+The model: an answer is the truth plus a normal error, rounded and clamped to the domain; each user answers at
+their own rate; then the law turns the answer, or NULL, into a symbol. The prior of truths, the users' rates
+and the distribution of error spreads are estimated from all reports (empirical Bayes). An estimate is the
 posterior median of a truth, clipped to the domain, and its error is the posterior standard deviation.
 
 There are two stages. In the first, all users have the same distribution of errors, and the counts of symbols
