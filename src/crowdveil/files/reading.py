@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from crowdveil.claims import Claims, whole
+from crowdveil.claims import Claims, as_integers
 from crowdveil.errors import InputError
 from crowdveil.files.quiet import quiet_stderr
 from crowdveil.labels import Labels
@@ -117,7 +117,7 @@ def read_names(path: Path) -> tuple[str, ...]:
 
 def as_text(names: pl.Series) -> pl.Series:
     """Names as text: whole numbers without a point, text as NFC."""
-    return whole(names).cast(pl.String).str.normalize("NFC")
+    return as_integers(names).cast(pl.String).str.normalize("NFC")
 
 
 def has_parquet_magic(path: Path) -> bool:

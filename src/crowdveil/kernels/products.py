@@ -1,7 +1,7 @@
 """Products of matrices in the caller's own thread, each sum in one order.
 
-A library of linear algebra would start threads for them. Their number changes last digits, and they wait for
-each other longer than they work wherever something else is running.
+A BLAS library would start threads for them: their number changes last digits, and on a busy machine they
+wait for each other longer than they compute.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def fill_product(left: Floats, right: Floats, out: Floats) -> None:
     for i in range(left.shape[0]):
         row = out[i]
         for k in range(left.shape[1]):
-            factor, along = left[i, k], right[k]
+            factor, source = left[i, k], right[k]
             for j in range(row.size):
-                row[j] += factor * along[j]
+                row[j] += factor * source[j]
 
 
 @fused
@@ -64,8 +64,8 @@ def fill_product_across(left: Floats, right: Floats, out: Floats) -> None:
     """Fill `out` with left.T @ right."""
     out[:] = 0.0
     for i in range(left.shape[0]):
-        along = right[i]
+        source = right[i]
         for k in range(left.shape[1]):
             factor, row = left[i, k], out[k]
             for j in range(row.size):
-                row[j] += factor * along[j]
+                row[j] += factor * source[j]
