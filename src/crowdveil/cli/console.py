@@ -1,4 +1,4 @@
-"""How commands speak: results on standard output, progress and errors on standard error."""
+"""What commands print: results on standard output, progress and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def working(threads: int | None, *, bar: bool = True) -> Iterator[LocalEngine]:
 
 @cache
 def announce_compiling() -> None:
-    """Say on a terminal when loops must be compiled, before anything waits for them."""
+    """On a terminal, warn before loops are compiled: that takes a while."""
     if sys.stderr.isatty():
         from crowdveil.compiled import when_compiling
 
@@ -57,7 +57,7 @@ def say(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """The whole result as one strict JSON object."""
+    """A result as one strict JSON object."""
     from crowdveil.report.certificate import to_json
 
     sys.stdout.write(to_json(value))
