@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -139,8 +140,27 @@ def test_help_imports_no_method() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_progress_bar_on_a_terminal_leaves_standard_output_alone(claims: Path) -> None:
+    import pty
+
+    ours, terminal = pty.openpty()
+    try:
+        command = [sys.executable, "-m", "crowdveil", "discover", str(claims)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, check=True)
+        os.set_blocking(ours, False)
+        shown = os.read(ours, 2**16).decode()
+    finally:
+        os.close(terminal)
+        os.close(ours)
+    assert done.stdout.startswith("object,estimate,lower,upper,error\no00,")
+    assert len(done.stdout.splitlines()) == 31
+    assert "No guarantee" in shown
+    assert "o00," not in shown
+
+
 def test_a_method_for_something_else_is_refused_with_what_would_do(run: Run, claims: Path) -> None:
-    for method, takes in (("majority", "labels"), ("noise-aware", "noisy"), ("randomized", "every cell")):
+    for method, takes in (("majority", "--labels"), ("noise-aware", "noisy"), ("randomized", "every cell")):
         done = run("discover", claims, "--method", method)
         assert (done.code, done.err.count("\n")) == (2, 1)
         assert f"{method} is for" in done.err

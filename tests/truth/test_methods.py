@@ -70,7 +70,7 @@ def test_what_a_method_does_not_take_is_refused_with_what_would_do() -> None:
     with pytest.raises(ParameterError, match="randomized is for reports about every cell"):
         discover(claims, "randomized", law=LAW)
     with pytest.raises(
-        ParameterError, match=r"gtm is for numeric claims; labels take one-coin, crh, majority"
+        ParameterError, match=r"gtm is for numeric claims; labels .--labels. take one-coin, crh, majority"
     ):
         method_for(Input.LABELS, "gtm")
     with pytest.raises(ParameterError, match=r"no truth method 'truest'; there are noise-aware, gtm, crh"):

@@ -28,7 +28,7 @@ class Input(StrEnum):
 
     CLAIMS = "numeric claims"
     NOISY_CLAIMS = "noisy claims as perturb writes them"
-    LABELS = "labels"
+    LABELS = "labels (--labels)"
     CELL_REPORTS = "reports about every cell as perturb writes them"
 
 
