@@ -13,11 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.described import KEY, from_text, to_text, told_by
+from crowdveil.files.described import KEY, from_text, metadata_of, to_text
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import check_new, is_parquet, whole_file
 from crowdveil.local.described import Description
-from crowdveil.local.reports import Reports
+from crowdveil.local.reports import CellMechanism, Reports
 
 
 def check_cell_reports(path: str, *, force: bool) -> None:
@@ -34,10 +34,14 @@ def write_cell_reports(reports: Reports, description: Description, path: str, *,
         {"user": reports.users, "report": pl.Series([row.tobytes() for row in rows], dtype=pl.Binary)}
     )
     promises: dict[str, Any] = {"promise": reports.promise, "user_promise": reports.user_promise}
-    told = told_by(description, seeded=reports.seeded, **promises)
-    told |= {"declared": reports.declared, "users": len(reports.users), "objects": reports.objects.to_list()}
+    metadata = metadata_of(description, seeded=reports.seeded, **promises)
+    metadata |= {
+        "declared": reports.declared,
+        "users": len(reports.users),
+        "objects": reports.objects.to_list(),
+    }
     with whole_file(Path(path), force=force) as draft:
-        frame.write_parquet(draft, metadata={KEY: to_text(told)})
+        frame.write_parquet(draft, metadata={KEY: to_text(metadata)})
 
 
 def read_cell_reports(path: str) -> Reports | None:
@@ -48,8 +52,8 @@ def read_cell_reports(path: str) -> Reports | None:
         text = pl.read_parquet_metadata(path).get(KEY)
         if text is None:
             return None
-        description, told = from_text(text, path)
-        if not description.of_cells:
+        description, metadata = from_text(text, path)
+        if description.about != "cells":
             return None
         frame = pl.read_parquet(path, columns=["user", "report"])
     except (OSError, pl.exceptions.PolarsError):
@@ -59,20 +63,23 @@ def read_cell_reports(path: str) -> Reports | None:
     users = frame["user"]
     if users.null_count() or users.n_unique() < frame.height:
         raise InputError(f"{path}: some user has two reports, or a report has no user")
-    if frame.height != told.get("users") or not users.is_sorted():  # what was asked may depend on the place
+    if (
+        frame.height != metadata.get("users") or not users.is_sorted()
+    ):  # what was asked may depend on the place
         raise InputError(f"{path}: a report is missing, added or in another place than perturb wrote it")
-    mechanism, objects = description.build_for_cells(), _objects(told, path)
+    mechanism: CellMechanism = description.build()
+    objects = _objects(metadata, path)
     rows = _rows(frame["report"], *mechanism.row(len(objects)), path)
     return Reports(
         *(objects, users, mechanism, rows),
-        seeded=told.get("seeded") is not False,
-        declared=told.get("declared") is True,
+        seeded=metadata.get("seeded") is not False,
+        declared=metadata.get("declared") is True,
     )
 
 
-def _objects(told: dict[str, Any], path: str) -> pl.Series:
+def _objects(metadata: dict[str, Any], path: str) -> pl.Series:
     """The names of objects: text or whole numbers, ascending, none twice."""
-    names = told.get("objects")
+    names = metadata.get("objects")
     kinds = {type(name) for name in names} if isinstance(names, list) else set()
     if kinds not in ({str}, {int}):
         raise InputError(f"{path}: does not tell its objects as crowdveil perturb writes them")

@@ -154,7 +154,7 @@ def _laplace(wish: SensingPlan) -> Laplace:
         return Laplace(wish.epsilon, wish.range)
 
     def meets(epsilon: float) -> bool:
-        whole = Laplace(epsilon, wish.range).user_level(wish.claims, wish.delta)
+        whole = Laplace(epsilon, wish.range).promise("user", wish.claims, delta=wish.delta)
         return whole.epsilon <= wish.epsilon
 
     low, high = _digits_down(wish.epsilon / wish.claims), wish.epsilon  # the sum meets it, one claim does not
@@ -230,8 +230,8 @@ def _row(name: str, made: Mechanism | str, wish: SensingPlan, engine: LocalEngin
 def _promises(made: Mechanism, wish: SensingPlan) -> tuple[Promise, Promise]:
     """What is promised about a claim, and to a user about all of them."""
     if isinstance(made, Laplace):
-        return made.claim_level(), made.user_level(wish.claims, wish.delta)
-    return made.claim_level(), made.user_level(wish.claims)
+        return made.promise(), made.promise("user", wish.claims, delta=wish.delta)
+    return made.promise(), made.promise("user", wish.claims)
 
 
 def _parameters(made: Mechanism, wish: SensingPlan) -> dict[str, float]:

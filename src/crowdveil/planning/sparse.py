@@ -26,7 +26,7 @@ from crowdveil.local.inverse_deviation import on_answers
 from crowdveil.local.laplace_cells import LaplaceCells, LaplaceReports
 from crowdveil.local.recommended import recommended_levels
 from crowdveil.local.recommended_slots import recommended_slots
-from crowdveil.local.reports import Reports, SparseMechanism, report
+from crowdveil.local.reports import CellMechanism, Reports, report
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
@@ -104,7 +104,7 @@ def plan_sparse(wish: SparsePlan, *, engine: LocalEngine | None = None) -> dict[
     }
 
 
-CHOICES: dict[str, Callable[[SparsePlan], SparseMechanism]] = {
+CHOICES: dict[str, Callable[[SparsePlan], CellMechanism]] = {
     "auto": lambda wish: CellResponse(
         wish.cell_epsilon, wish.domain, recommended_levels(wish.cell_epsilon, wish.domain, wish.sparsity)
     ),
@@ -121,13 +121,13 @@ CHOICES: dict[str, Callable[[SparsePlan], SparseMechanism]] = {
 
 
 def _row(
-    name: str, make: Callable[[SparsePlan], SparseMechanism], wish: SparsePlan, engine: LocalEngine
+    name: str, make: Callable[[SparsePlan], CellMechanism], wish: SparsePlan, engine: LocalEngine
 ) -> dict[str, Any]:
     try:
         mechanism = make(wish)
     except ParameterError as error:
         return {"mechanism": name, "possible": False, "why": str(error)}
-    cell, user = mechanism.cell_level(), mechanism.user_level(wish.objects)
+    cell, user = mechanism.promise("cell"), mechanism.promise("user", wish.objects)
     assert isinstance(cell, Guarantee)
     assert isinstance(user, Guarantee)
     return {
@@ -140,7 +140,7 @@ def _row(
     }
 
 
-def _bytes(mechanism: SparseMechanism, objects: int) -> int:
+def _bytes(mechanism: CellMechanism, objects: int) -> int:
     """What a device sends."""
     many, kind = mechanism.row(objects)
     return many * np.dtype(kind).itemsize
@@ -158,7 +158,7 @@ def _truths(reports: Reports, sparsity: float, engine: LocalEngine) -> Floats:
 
 
 def _mean_error(
-    wish: SparsePlan, mechanism: SparseMechanism | None, found: Callable[[Any], Floats | float]
+    wish: SparsePlan, mechanism: CellMechanism | None, found: Callable[[Any], Floats | float]
 ) -> float:
     """The mean absolute error of what is found in reports, or in answers themselves."""
     simulation = wish.simulation(per_user=isinstance(mechanism, SlotResponse))
