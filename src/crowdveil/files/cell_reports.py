@@ -1,6 +1,7 @@
 """Reports about every cell, in a Parquet file: a row for each user, whose report is a string of bytes.
 
 The metadata tell the mechanism, what was promised and the names of all objects, in the order of the bytes.
+Devices are in places 0, 1, ... in the order of users, unless a column `place` tells others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdveil.arrays import Ints
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.described import KEY, from_text, metadata_of, to_text
 from crowdveil.files.reading import STDIN, has_parquet_magic
@@ -33,6 +35,8 @@ def write_cell_reports(reports: Reports, description: Description, path: str, *,
     frame = pl.DataFrame(
         {"user": reports.users, "report": pl.Series([row.tobytes() for row in rows], dtype=pl.Binary)}
     )
+    if reports.places is not None:
+        frame = frame.with_columns(pl.Series("place", reports.places))
     promises: dict[str, Any] = {"promise": reports.promise, "user_promise": reports.user_promise}
     metadata = metadata_of(description, seeded=reports.seeded, **promises)
     metadata |= {
@@ -55,7 +59,8 @@ def read_cell_reports(path: str) -> Reports | None:
         description, metadata = from_text(text, path)
         if description.about != "cells":
             return None
-        frame = pl.read_parquet(path, columns=["user", "report"])
+        own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
+        frame = pl.read_parquet(path, columns=["user", "report", *own_places])
     except (OSError, pl.exceptions.PolarsError):
         raise InputError(f"{path}: cannot be read as Parquet, or lacks the columns user and report") from None
     if frame.height == 0:
@@ -74,6 +79,7 @@ def read_cell_reports(path: str) -> Reports | None:
         *(objects, users, mechanism, rows),
         seeded=metadata.get("seeded") is not False,
         declared=metadata.get("declared") is True,
+        places=_places(frame["place"], path) if own_places else None,
     )
 
 
@@ -90,6 +96,16 @@ def _objects(metadata: dict[str, Any], path: str) -> pl.Series:
     if not objects.equals(objects.unique().sort()) or objects.is_empty():
         raise InputError(f"{path}: its objects are not in order, or one is there twice")
     return objects
+
+
+def _places(column: pl.Series, path: str) -> Ints:
+    """The places that devices were given: whole numbers from 0, none twice."""
+    if not column.dtype.is_integer() or column.null_count() or column.n_unique() < len(column):
+        raise InputError(f"{path}: two devices have one place, or a device has none")
+    places = column.to_numpy().astype(np.int64)
+    if places.min() < 0:
+        raise InputError(f"{path}: a device's place is below 0")
+    return places
 
 
 def _rows(reports: pl.Series, many: int, kind: type[np.generic], path: str) -> NDArray[Any]:
