@@ -4,7 +4,8 @@
     ├── InputError        the data cannot be used; names file, row and column, never a cell
     ├── ParameterError    an option or argument is out of bounds; shows its value
     │   └── BudgetExceeded    a charge would exceed a dataset's budget (crowdveil.ledger)
-    └── OutputError       a result cannot be written where it was asked for
+    ├── OutputError       a result cannot be written where it was asked for
+    └── MissingExtra      an optional package is not installed; says how to install it
 
 Anything else that escapes is a bug in crowdveil.
 """
@@ -24,3 +25,7 @@ class ParameterError(CrowdveilError, ValueError):
 
 class OutputError(CrowdveilError):
     """A result cannot be written."""
+
+
+class MissingExtra(CrowdveilError):  # noqa: N818, it reads as what happened
+    """What was asked for needs a package that is not installed."""

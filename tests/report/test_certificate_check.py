@@ -14,6 +14,7 @@ from crowdveil.errors import InputError
 from crowdveil.guarantee import Deniability, Guarantee, Promise
 from crowdveil.public_range import Range
 from crowdveil.releases.certified import Certified
+from crowdveil.releases.pattern import Pattern
 from crowdveil.report.certificate import SCHEMA_VERSION, to_json
 from crowdveil.report.certificate_check import read_certificate
 
@@ -226,9 +227,9 @@ def test_a_whole_number_is_a_number(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_certified_release_can_ask_for_is_read(tmp_path: Path, asked: Certified) -> None:
-    path = write(tmp_path, stated("certified", asked.cost(), asked.to_dict()))
+    path = write(tmp_path, stated("certified", asked.promise(Pattern.even(40, 30)), asked.to_dict()))
     found = read_certificate(str(path))
-    assert found.promise == asked.cost()
+    assert found.promise == asked.promise(Pattern.even(40, 30))
     assert found.parameters == asked.to_dict()
 
 

@@ -50,6 +50,7 @@ def bench(
     root = checkout(Path(__file__).parents[3], Path.cwd())
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+    import_module("crowdveil.report.plots")  # first: it says what to install where matplotlib is missing
     registry, harness = import_module("benchmarks.registry"), import_module("benchmarks.harness")
     chosen = registry.named(name)
     settings = harness.Settings(repeats, quick, not without_peers, say=warn)

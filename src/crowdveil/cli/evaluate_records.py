@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowdveil.errors import ParameterError
+from crowdveil.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:
     from crowdveil.evaluation.comparison import Comparison
@@ -48,6 +48,7 @@ def evaluate_records(asked: RecordsAsked, *, as_json: bool) -> None:
     schema = read_schema(asked.schema)
     if asked.label is not None:
         schema.index(asked.label)
+        asked = _without_missing_models(asked)
     read = partial(read_records, schema=schema, clamp=asked.clamp)
     real, synthetic = read(asked.real), read(asked.synthetic)
     held_out = None if asked.held_out is None else read(asked.held_out)
@@ -62,6 +63,18 @@ def evaluate_records(asked: RecordsAsked, *, as_json: bool) -> None:
     if asked.label is not None and held_out is None:
         warn("models were tested on a fifth of --real; --held-out takes rows that nothing was made from")
     warn("these figures look at real records: for your eyes only")
+
+
+def _without_missing_models(asked: RecordsAsked) -> RecordsAsked:
+    """What was asked for, less the learning where scikit-learn is not installed."""
+    from crowdveil.cli.console import warn
+
+    try:
+        import crowdveil.evaluation.models  # noqa: F401
+    except MissingExtra as missing:
+        warn(f"what models learn is left out: {missing}")
+        return replace(asked, label=None, held_out=None)
+    return asked
 
 
 def _write(found: Comparison, out: Path, *, force: bool) -> None:

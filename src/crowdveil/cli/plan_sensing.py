@@ -58,6 +58,7 @@ def sensing(
         if out.suffix.lower() != ".svg":
             raise ParameterError(f"the picture is an SVG: give a name that ends in .svg, not {str(out)!r}")
         check_new(out, force=force)
+        import crowdveil.report.plots  # noqa: F401, before anything is simulated: is matplotlib there?
     with working(None) as engine:
         found = plan_sensing(wish, engine=engine)
     if out is not None:

@@ -13,7 +13,6 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.experiments import records_data
 from crowdveil.experiments.datasets import data_folder
@@ -24,6 +23,7 @@ from crowdveil.experiments.sensing_trials import lines_over
 from crowdveil.experiments.sparse_trials import share_legend
 from crowdveil.records import Records, Schema
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.synthesis.calm import Calm
 from crowdveil.synthesis.independent import Independent
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis

@@ -83,8 +83,9 @@ __all__ = [
     "report",
 ]
 
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'crowdveil.local' has no attribute {name!r}")
-    return getattr(import_module(f"crowdveil.local.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'crowdveil.local' has no attribute {name!r}")
+        return getattr(import_module(f"crowdveil.local.{_HOMES[name]}"), name)

@@ -16,7 +16,7 @@ from math import exp, expm1, nextafter, sqrt
 from typing import ClassVar
 
 from crowdveil import accounting
-from crowdveil.accounting import Noise, noise_epsilon
+from crowdveil.accounting import NoiseEvent, events_epsilon
 from crowdveil.accounting.rounding import up, up_to
 from crowdveil.arrays import Ints
 from crowdveil.guarantee import Guarantee, Unit, rational
@@ -110,5 +110,5 @@ class Laplace(ClaimMechanism):
         if not delta:
             return user
         scale = nextafter(float(self.scale), 0.0)  # never more noise than there is
-        noise = Noise("discrete_laplace", scale, self.grid.steps, count)
-        return replace(user, epsilon=min(user.epsilon, noise_epsilon([noise], delta)), delta=delta)
+        noise = NoiseEvent("discrete_laplace", scale, self.grid.steps, count)
+        return replace(user, epsilon=min(user.epsilon, events_epsilon([noise], delta)), delta=delta)

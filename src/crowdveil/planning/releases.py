@@ -21,19 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from crowdveil.arrays import Floats, Ints
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.evaluation.release_measures import error_to_normal, silverman
 from crowdveil.guarantee import Guarantee, Unit
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness, seeded
-from crowdveil.releases import attempts, basic, certified, smoothed
+from crowdveil.randomness import seeded
 from crowdveil.releases.attempts import LARGEST_RATE, Attempts
 from crowdveil.releases.basic import Basic
 from crowdveil.releases.certified import USEFUL, Certified
-from crowdveil.releases.result import Release
+from crowdveil.releases.method import ReleaseMethod, release
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.smoothed import Smoothed
 
 MOST_OBJECTS = 60
@@ -50,8 +50,6 @@ WIDTHS = (0.25, 0.5, 1.0, 2.0)  # of kernels, in spreads
 PUBLIC_SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # lam of smoothed releases
 RATE_SHARE = 0.7  # of an attempt's epsilon for the noise of its test
 STRICTER = (1.0, 1.1, 1.2, 1.35, 1.5, 2.0)  # k over the least at which a lone claim hardly ever passes
-
-Parameters = Attempts | Basic | Certified | Smoothed
 
 
 @dataclass(frozen=True)
@@ -130,9 +128,9 @@ def plan_release(plan: ReleasePlan, *, engine: LocalEngine | None = None) -> dic
     }
 
 
-def _choices(plan: ReleasePlan, engine: LocalEngine) -> dict[str, Parameters | str]:
+def _choices(plan: ReleasePlan, engine: LocalEngine) -> dict[str, ReleaseMethod | str]:
     """Each method's parameters for this wish, or why it has none."""
-    found: dict[str, Parameters | str] = {
+    found: dict[str, ReleaseMethod | str] = {
         "certified": _certified(plan, pooled=False),
         "pooled": _certified(plan, pooled=True),
     }
@@ -152,7 +150,7 @@ def _choices(plan: ReleasePlan, engine: LocalEngine) -> dict[str, Parameters | s
 def _certified(plan: ReleasePlan, *, pooled: bool) -> Certified | str:
     parameters = plan.certified(pooled=pooled)
     claims = plan.claims_per_object * (plan.objects if pooled else 1)
-    useful = claims * plan.epsilon / parameters.claims_protected >= USEFUL
+    useful = parameters.usefulness(Pattern.even(1, claims)) >= USEFUL
     return parameters if useful else "too few claims for this epsilon: little but noise"
 
 
@@ -185,8 +183,8 @@ def _attempts(plan: ReleasePlan) -> Iterator[Attempts]:
 
 
 def _least_error(
-    candidates: Iterable[Parameters], plan: ReleasePlan, engine: LocalEngine
-) -> Parameters | None:
+    candidates: Iterable[ReleaseMethod], plan: ReleasePlan, engine: LocalEngine
+) -> ReleaseMethod | None:
     """The candidate with the smallest error in a simulation that is not used again."""
     return min(candidates, key=lambda one: _trial(one, plan, REPETITIONS, engine), default=None)
 
@@ -198,12 +196,13 @@ def _digits(number: float) -> float:
 # --- judging ------------------------------------------------------------------------------------------------
 
 
-def _row(method: str, found: Parameters | str, plan: ReleasePlan, engine: LocalEngine) -> dict[str, Any]:
+def _row(method: str, found: ReleaseMethod | str, plan: ReleasePlan, engine: LocalEngine) -> dict[str, Any]:
     if isinstance(found, str):
         empty = ("relative_ise", "centre_error", "epsilon", "delta", "parameters", "command")
         return {"method": method, "possible": False, "why": found, **dict.fromkeys(empty)}
     scores = [_trial(found, plan, seed, engine) for seed in range(REPETITIONS)]
-    cost = _cost(found, np.array([plan.claims]))
+    cost = found.promise(Pattern.even(1, plan.claims))
+    assert isinstance(cost, Guarantee)
     return {
         "method": method,
         "possible": True,
@@ -216,11 +215,13 @@ def _row(method: str, found: Parameters | str, plan: ReleasePlan, engine: LocalE
     }
 
 
-def _trial(parameters: Parameters, plan: ReleasePlan, seed: int, engine: LocalEngine) -> tuple[float, float]:
+def _trial(
+    parameters: ReleaseMethod, plan: ReleasePlan, seed: int, engine: LocalEngine
+) -> tuple[float, float]:
     """The errors of one simulated release; a pooled one says the same about every object."""
     claims, centres = _simulated(plan, seed)
-    made = _release(claims, parameters, rng=seeded(seed), engine=engine)
-    return _errors(lambda i: made.of(min(i, len(made.objects) - 1)), centres, plan)
+    drawn = release(claims, parameters, rng=seeded(seed), engine=engine)
+    return _errors(lambda i: drawn.of(min(i, len(drawn.objects) - 1)), centres, plan)
 
 
 def _without(plan: ReleasePlan) -> dict[str, float]:
@@ -267,33 +268,18 @@ def _errors(released: Callable[[int], Floats], centres: Floats, plan: ReleasePla
 # --- releasing ----------------------------------------------------------------------------------------------
 
 
-def _release(claims: Claims, parameters: Parameters, *, rng: Randomness, engine: LocalEngine) -> Release:
-    methods: dict[str, Callable[..., Release]] = {
-        "attempts": attempts.release,
-        "basic": basic.release,
-        "certified": certified.release,
-        "smoothed": smoothed.release,
-    }
-    return methods[parameters.method](claims, parameters, rng=rng, engine=engine)
-
-
-def _cost(parameters: Parameters, counts: Ints) -> Guarantee:
-    if isinstance(parameters, (Attempts, Smoothed)):
-        return parameters.cost(counts)
-    return parameters.cost()
-
-
-def _public(parameters: Parameters) -> dict[str, tuple[Any, Any]]:
-    """Parameters besides the range by name: their values and defaults."""
-    every = {field.name: (getattr(parameters, field.name), field.default) for field in fields(parameters)}
+def _public(parameters: ReleaseMethod) -> dict[str, tuple[Any, Any]]:
+    """ReleaseMethod besides the range by name: their values and defaults."""
+    every = {field.name: (getattr(parameters, field.name), field.default) for field in fields(parameters)}  # type: ignore[arg-type]
     return {name: pair for name, pair in every.items() if name != "range" and pair[0] is not None}
 
 
-def _command(parameters: Parameters) -> str:
+def _command(parameters: ReleaseMethod) -> str:
     """The command that makes this release; its options have the parameters' names."""
     words = ["crowdveil release CLAIMS"]
-    if not isinstance(parameters, Certified):
-        words.append(f"--method {parameters.method}")
+    if parameters.name != Certified.name:
+        words.append(f"--method {parameters.name}")
+    assert parameters.range is not None
     words.append(f"--range {_exact(parameters.range.low)}:{_exact(parameters.range.high)}")
     for name, (value, default) in _public(parameters).items():
         option = "--" + name.replace("_", "-")

@@ -39,10 +39,8 @@ def check_bundle(out: Path, source: str, *, force: bool) -> None:
             raise OutputError(f"{folder.path}: holds the input; choose another place")
 
 
-def write_bundle(
-    out: Path, release: Release, claims: Claims, weights: Weights | None, *, force: bool
-) -> None:
-    """Write both folders, or neither.
+def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) -> None:
+    """Write both folders, or neither; `claims` are the raw ones that were released.
 
     `out`: claims.parquet, claims.csv, certificate.json, public.html; safe to publish under the promise in
     the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
@@ -51,10 +49,10 @@ def write_bundle(
         _write_claims(release, public)
         (public / "certificate.json").write_text(to_json(certificate(release)), encoding="utf-8")
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
-        (private / "steward.html").write_text(steward_page(release, claims, weights), encoding="utf-8")
+        (private / "steward.html").write_text(steward_page(release, claims), encoding="utf-8")
         _statuses(release, claims).write_csv(private / "statuses.csv")
-        if weights is not None:
-            _user_weights(claims, weights).write_csv(private / "weights.csv")
+        if release.weights is not None:
+            _user_weights(claims, release.weights).write_csv(private / "weights.csv")
         for path in private.iterdir():
             path.chmod(0o600)
 

@@ -69,9 +69,9 @@ def _released_picture(values: Floats) -> str:
     return density_chart(points, {"released": curve(points, values, None, spread)})
 
 
-def steward_page(release: Release, claims: Claims, weights: Weights | None) -> str:
+def steward_page(release: Release, claims: Claims) -> str:
     """What only the steward sees: statuses, users' weights, densities over raw claims, outliers."""
-    counts = claims.counts()
+    counts, weights = claims.counts(), release.weights
     status_names = [Status(code).name for code in release.statuses[:ROWS_SHOWN]]
     rows = [
         {"object": claims.objects[i], "claims": int(counts[i]), "status": status}
@@ -89,7 +89,7 @@ def steward_page(release: Release, claims: Claims, weights: Weights | None) -> s
             claims=len(claims),
             pictures=_case_pictures(release, claims, weights),
             reliability=None
-            if weights is None or release.method == "uniform"
+            if weights is None or np.ptp(weights.user) == 0
             else _reliability(claims, weights),
         )
     )
