@@ -158,7 +158,7 @@ def test_the_papers_factorization_has_no_wire_form() -> None:
     with pytest.raises(ParameterError, match="no campaign can use it"):
         mechanism.report_one(dict.fromkeys(OBJECTS, 1.0), OBJECTS, user="a", rng=seeded(1))
     with pytest.raises(ParameterError, match="no campaign can use it"):
-        mechanism.from_wire({"v": 1, "mechanism": "mf", "payload": [0, 0]}, len(OBJECTS))
+        mechanism.from_wire({"v": 1, "mechanism": "mf", "payload": [0, 0]}, OBJECTS)
 
 
 @every_case
@@ -166,8 +166,7 @@ def test_without_a_seed_no_two_reports_share_noise(case: Description) -> None:
     if case.mechanism == "mf":
         return
     mechanism = case.build()
-    public = (OBJECTS,) if case.about == "cells" else ()
-    reports = {json.dumps(mechanism.report_one(said(1, nothing=False), *public)) for _ in range(60)}
+    reports = {json.dumps(mechanism.report_one(said(1, nothing=False), OBJECTS)) for _ in range(60)}
     assert len(reports) > 1
 
 
@@ -253,12 +252,10 @@ def test_envelopes_that_no_device_sends_are_refused(case: Description, template:
     if case.mechanism == "mf":
         return
     mechanism = case.build()
-    public = (OBJECTS,) if case.about == "cells" else ()
-    wire = mechanism.report_one(said(0, nothing=False), *public)
-    objects = len(OBJECTS) if case.about == "cells" else OBJECTS
-    mechanism.from_wire(wire, objects)
+    wire = mechanism.report_one(said(0, nothing=False), OBJECTS)
+    mechanism.from_wire(wire, OBJECTS)
     with pytest.raises(InputError):
-        mechanism.from_wire(filled(template, wire), objects)
+        mechanism.from_wire(filled(template, wire), OBJECTS)
 
 
 NO_NUMBERS: list[Any] = [
@@ -285,7 +282,7 @@ def test_numbers_that_no_device_sends_are_refused(case: Description, number: Any
     for at in range(len(wire["payload"])):
         bad = wire | {"payload": [number if k == at else sent for k, sent in enumerate(wire["payload"])]}
         with pytest.raises(InputError):
-            mechanism.from_wire(bad, len(OBJECTS))
+            mechanism.from_wire(bad, OBJECTS)
 
 
 @every_sent_case
@@ -295,15 +292,15 @@ def test_bounds_are_tight_where_they_are_known_and_lengths_are_exact(case: Descr
         bounds = mechanism.bounds(len(OBJECTS), place)
         for ends in zip(*bounds, strict=True):
             wire = {"v": 1, "mechanism": mechanism.name, "payload": list(ends)}
-            assert mechanism.from_wire(wire, len(OBJECTS), place=place).tolist() == list(ends)
+            assert mechanism.from_wire(wire, OBJECTS, place=place).tolist() == list(ends)
             for at, end in enumerate(ends):
                 beyond = list(ends)
                 beyond[at] = end + (1 if end == bounds[at][1] else -1)
                 with pytest.raises(InputError):
-                    mechanism.from_wire(wire | {"payload": beyond}, len(OBJECTS), place=place)
+                    mechanism.from_wire(wire | {"payload": beyond}, OBJECTS, place=place)
             for wrong in (list(ends)[:-1], [*ends, 0]):
                 with pytest.raises(InputError):
-                    mechanism.from_wire(wire | {"payload": wrong}, len(OBJECTS), place=place)
+                    mechanism.from_wire(wire | {"payload": wrong}, OBJECTS, place=place)
 
 
 @every_claims_case
@@ -335,7 +332,6 @@ def test_what_a_device_cannot_use_is_refused_and_not_quoted(case: Description) -
     if case.mechanism == "mf":
         return
     mechanism = case.build()
-    public = (OBJECTS,) if case.about == "cells" else ()
     unusable: list[Any] = [
         {"zebra": float("nan")},
         {"zebra": float("inf")},
@@ -346,12 +342,14 @@ def test_what_a_device_cannot_use_is_refused_and_not_quoted(case: Description) -
     ]
     for given in unusable:
         with pytest.raises(InputError) as refused:
-            mechanism.report_one(given, *public)
+            mechanism.report_one(given, OBJECTS)
         assert "secret" not in str(refused.value)
         assert "zebra" not in str(refused.value)
     if case.about == "claims":
-        with pytest.raises(InputError):
-            mechanism.report_one({})
+        for wrong in ({}, {"nowhere": 1.0}):
+            with pytest.raises(InputError):
+                mechanism.report_one(wrong, OBJECTS)
+        assert mechanism.report_one({"nowhere": 1.0})["payload"][0][0] == "nowhere"
         return
     unlisted: list[Any] = [{"nowhere": 1.0}, {len(OBJECTS): 1.0}, {-1: 1.0}, {0: 1.0, OBJECTS[0]: 1.0}]
     for given in unlisted:

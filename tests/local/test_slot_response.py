@@ -83,7 +83,7 @@ def test_what_is_drawn_follows_the_law(parameters: SlotResponse, row: list[int |
         asked = [cells[card] for card in order]
         lists = [asked[k : k + parameters.listed] for k in range(0, len(asked), parameters.listed)]
         law = np.array([float(chance) for chance in parameters.exact_law(lists)])
-        codes = told.told[which.ravel() == place]
+        codes = told.named[which.ravel() == place]
         # Where an order is common its own law is tested, and that of all orders together always.
         if codes.size * law.min() >= 20:
             assert follows(np.bincount(codes, minlength=law.size), law)
@@ -97,7 +97,7 @@ def test_levels_without_an_object_follow_the_law(row: list[int | None]) -> None:
     parameters = SlotResponse(1.5, TEN, 1, 2, 4, unnamed=2)
     told = received(crowd(row, TEN, 40_000), parameters, rng=seeded(2))
     law = np.array([float(chance) for chance in parameters.exact_unnamed_law(row)])
-    assert told.unnamed.size == told.told.size == 20_000
+    assert told.unnamed.size == told.named.size == 20_000
     assert follows(np.bincount(told.unnamed, minlength=5), law)
 
 
@@ -198,7 +198,7 @@ def test_counts_are_those_of_a_plain_loop() -> None:
     parameters = SlotResponse(3.0, TEN, 2, 4, 3, unnamed=7)
     told = random_reports(parameters, 20, 300)
     expected, times = np.zeros((20, 3), dtype=np.int64), [0] * 20
-    for lists, code in zip(told.lists, told.told.tolist(), strict=True):
+    for lists, code in zip(told.lists, told.named.tolist(), strict=True):
         for cards, symbol in zip(lists.tolist(), (code % 13, code // 13), strict=True):
             for card in cards:
                 times[card] += 1

@@ -165,8 +165,6 @@ def reports() -> list[dict[str, Any]]:
             user = device_cases.USERS[place]
             key, nonces = rng.streams([user], purpose=mechanism.method)
             given = device_cases.said(place, nothing=case.about == "cells")
-            public = (device_cases.OBJECTS,) if case.about == "cells" else ()
-            at = {"place": place} if case.about == "cells" else {}
             drawn.append(
                 {
                     "case": name,
@@ -176,7 +174,9 @@ def reports() -> list[dict[str, Any]]:
                     "place": place,
                     "key": key.tolist(),
                     "nonce": nonces[0].tolist(),
-                    "wire": mechanism.report_one(given, *public, user=user, rng=rng, **at),
+                    "wire": mechanism.report_one(
+                        given, device_cases.OBJECTS, place=place, user=user, rng=rng
+                    ),
                 }
             )
     return drawn

@@ -14,6 +14,7 @@ import pytest
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
 from crowdveil.files import read_cell_reports, read_description
 from crowdveil.ledger import BudgetExceeded, Ledger
+from crowdveil.local import gaussian_exponential
 from crowdveil.local.mechanisms import MECHANISMS
 from crowdveil.operations.perturb import Request, perturb
 from crowdveil.operations.spending import Account
@@ -231,6 +232,15 @@ def test_a_seed_repeats_and_is_recorded_as_not_private(claims: Path, account: Ac
         assert perturb(request(claims, name, seed=5), account, str(out)).to_dict()["private"] is False
     assert one.read_bytes() == two.read_bytes()
     assert all(charge.seeded for charge in account.ledger.entries())
+
+
+def test_a_user_with_more_claims_than_a_promise_covers_is_refused_before_anything_is_charged(
+    claims: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gaussian_exponential, "MOST_CLAIMS", 2)
+    with pytest.raises(ParameterError, match="at most 2 claims"):
+        perturb(request(claims, "gaussian-exponential-per-user"), account, str(claims.with_name("o.csv")))
+    assert account.ledger.entries() == []
 
 
 def test_force_replaces_and_charges_again(claims: Path, account: Account) -> None:

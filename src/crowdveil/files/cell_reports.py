@@ -108,10 +108,10 @@ def _places(column: pl.Series, path: str) -> Ints:
     return places
 
 
-def _rows(reports: pl.Series, many: int, kind: type[np.generic], path: str) -> NDArray[Any]:
-    """(M, many) numbers from bytes."""
-    size = many * np.dtype(kind).itemsize
+def _rows(reports: pl.Series, width: int, kind: type[np.generic], path: str) -> NDArray[Any]:
+    """(M, width) numbers from bytes."""
+    size = width * np.dtype(kind).itemsize
     if reports.dtype != pl.Binary or reports.null_count() or not (reports.bin.size() == size).all():
         raise InputError(f"{path}: a report does not have the {size} bytes that the mechanism sends")
     numbers = np.frombuffer(b"".join(reports.to_list()), dtype=np.dtype(kind).newbyteorder("<"))
-    return numbers.astype(kind).reshape(len(reports), many)
+    return numbers.astype(kind).reshape(len(reports), width)

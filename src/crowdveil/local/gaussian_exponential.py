@@ -40,7 +40,7 @@ from crowdveil.randomness import Words
 from crowdveil.randomness.gaussian import fill_discrete_gaussian
 from crowdveil.randomness.samplers import INTEGER_LIMIT, discrete_laplace
 
-EPSILON = 1.0  # where the delta of a variance without a floor is told
+EPSILON = 1.0  # at which the delta of a variance without a floor is stated
 LEAST_DELTA = 1e-3  # without a floor none below is printed, though it may be true
 MOST_DELTA = 0.999  # a promise that fails more often is none
 ALWAYS = 4  # variance, in squared steps, that makes up for the grid
@@ -124,7 +124,7 @@ class VariancePerUser(ClaimMechanism):
 
     @cached_property
     def _parts(self) -> int:
-        """Variances are multiples of 1 / so many squared steps: as many as the sampler can take."""
+        """Variances are multiples of 1 / parts squared steps: the finest that the sampler takes."""
         per_step = self._mean_asked_for / STEPS_TO_MEAN
         parts = 1
         while 2 * parts * per_step <= 2**21 - 1 and 2 * parts * (ALWAYS + self.floor_in_steps) < 2**39:
@@ -146,7 +146,7 @@ class VariancePerUser(ClaimMechanism):
         return Fraction(STEPS_TO_MEAN * self._step, self._parts)
 
     def variance(self, steps: int) -> tuple[int, int]:
-        """The variance after so many steps, as a fraction num/den of squared steps of the grid."""
+        """The variance after that many steps, as a fraction num/den of squared steps of the grid."""
         return (ALWAYS + self.floor_in_steps) * self._parts + steps * self._step, self._parts
 
     @property
@@ -157,7 +157,7 @@ class VariancePerUser(ClaimMechanism):
 
     @property
     def noise_variance(self) -> float:
-        """The mean variance of a noisy claim around the rounded one; that of each user is not told."""
+        """The mean variance of a noisy claim around the rounded one; that of each user is not sent."""
         steps = expm1(-CAP / STEPS_TO_MEAN) / expm1(-1 / STEPS_TO_MEAN)
         return (ALWAYS + self.floor_in_steps + steps * self._step / self._parts) * self.grid.step**2
 

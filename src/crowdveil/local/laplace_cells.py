@@ -34,8 +34,8 @@ from crowdveil.randomness import Words, scales
 from crowdveil.randomness.laplace_table import LaplaceTable
 from crowdveil.truths import Truths
 
-MOST = 2**15 - 1  # a report has two bytes; what lies beyond is told as this
-RANGES_PER_SCALE = 4  # of places that are told apart for inference: finer ones would tell hardly more
+MOST = 2**15 - 1  # a report has two bytes; what lies beyond is sent as this
+RANGES_PER_SCALE = 4  # ranges of places for inference: finer ones would hardly add information
 SCALES_TOLD = 3  # beyond either end of the domain
 SCALES_WITHIN = 16  # so many scales fit, so that this happens to one report in eight million
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +11,9 @@ from crowdveil.accounting.parameters import check_whole
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise, Unit
 from crowdveil.local.described import Description
+from crowdveil.local.wire import Wire
 from crowdveil.local.wish import Wish
+from crowdveil.randomness import Name, Randomness
 
 About = Literal["claims", "cells"]
 
@@ -36,6 +38,48 @@ class Mechanism(ABC):
 
         For a user it depends on `count`: how many claims the user made or, where every cell is reported, how
         many objects there are. For one claim or cell it does not.
+        """
+
+    @abstractmethod
+    def report_one(
+        self,
+        values: Mapping[Name, float],
+        objects: Iterable[Name],
+        *,
+        place: int = 0,
+        user: Name = "",
+        rng: Randomness | None = None,
+    ) -> Wire:
+        """What one device sends, as plain JSON, given its user's values alone.
+
+        Call it once and keep the result: noise that is drawn again for the same values averages out, and
+        every call costs what the first did.
+
+        Parameters
+        ----------
+        values:
+            What the user says, by the object's name.
+        objects:
+            The public list of all objects.
+        place:
+            The device's place in the public list of devices, from 0; mechanisms that ask different people
+            about different objects go by it.
+        user:
+            The name of the stream under a seed. It is not sent.
+
+        """
+
+    @abstractmethod
+    def from_wire(self, wire: Any, objects: Iterable[Name], *, place: int = 0) -> Any:
+        """What the device in that place may have sent about these objects; anything else is refused."""
+
+    @abstractmethod
+    def collected(
+        self, wires: Mapping[Name, Any], objects: Iterable[Name], places: Mapping[Name, int] | None = None
+    ) -> Any:
+        """What all devices sent, by their users' names, in the table that the bulk path gives.
+
+        `places` are those that devices were given, by default 0, 1, ... in the order of users' names.
         """
 
     @classmethod

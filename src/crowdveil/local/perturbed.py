@@ -80,35 +80,53 @@ class ClaimMechanism(Mechanism):
         return self.grid.places(numbers) + _noise(self, [user], np.array([numbers.size]), rng or secure())
 
     def report_one(
-        self, claims: Mapping[Name, float], *, user: Name = "", rng: Randomness | None = None
+        self,
+        values: Mapping[Name, float],
+        objects: Iterable[Name] | None = None,
+        *,
+        place: int = 0,  # noqa: ARG002, all devices are asked about the same
+        user: Name = "",
+        rng: Randomness | None = None,
     ) -> Wire:
-        """What a device sends: the objects of its user's claims, and where these lie on the grid, with noise.
+        """The objects of the user's claims, and where these lie on the grid, with noise.
 
-        Call it once and keep the result: noise that is drawn again for the same claims averages out, and
-        every call costs what the first did. `user` is the name of the stream under a seed, and not sent.
+        Without a list of objects the claims may be about any; the place does not matter.
         """
-        objects, order = ascending(claims, "object")
-        values = list(claims.values())
-        places = self.noisy_places([values[at] for at in order], user=user, rng=rng)
-        return self.to_wire(dict(zip(objects.to_list(), places.tolist(), strict=True)))
+        names, order = ascending(values, "object")
+        if objects is not None and not set(names) <= set(public_objects(objects)):
+            raise InputError("there is a claim about an object that is not listed")
+        numbers = list(values.values())
+        places = self.noisy_places([numbers[at] for at in order], user=user, rng=rng)
+        return self.to_wire(dict(zip(names.to_list(), places.tolist(), strict=True)))
 
     def to_wire(self, places: Mapping[Name, int]) -> Wire:
         """Noisy places by object as plain JSON: a list of pairs of an object and a whole number of steps."""
         return sealed(self.name, [[name, place] for name, place in places.items()])
 
-    def from_wire(self, wire: Any, objects: Iterable[Name]) -> dict[Name, int]:
-        """Noisy places by object as a device may have sent them, about these objects; others are refused."""
+    def from_wire(
+        self,
+        wire: Any,
+        objects: Iterable[Name],
+        *,
+        place: int = 0,  # noqa: ARG002
+    ) -> dict[Name, int]:
+        """Noisy places on the grid, by object."""
         return self._received(wire, frozenset(public_objects(objects).to_list()))
 
-    def collected(self, wires: Mapping[Name, Any], objects: Iterable[Name]) -> Claims:
-        """The noisy claims of all users whose devices reported: users' names with what each device sent."""
+    def collected(
+        self,
+        wires: Mapping[Name, Any],
+        objects: Iterable[Name],
+        places: Mapping[Name, int] | None = None,  # noqa: ARG002
+    ) -> Claims:
+        """The noisy claims of all users whose devices reported."""
         known = frozenset(public_objects(objects).to_list())
         received = {user: self._received(wire, known) for user, wire in wires.items()}
-        places = [place for sent in received.values() for place in sent.values()]
+        steps = [step for sent in received.values() for step in sent.values()]
         return Claims.from_columns(
             [name for sent in received.values() for name in sent],
             [user for user, sent in received.items() for _ in sent],
-            self.grid.values(np.array(places, dtype=np.int64)),
+            self.grid.values(np.array(steps, dtype=np.int64)),
         )
 
     def _received(self, wire: Any, known: frozenset[Name]) -> dict[Name, int]:

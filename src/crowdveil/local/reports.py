@@ -89,7 +89,7 @@ class CellMechanism(Mechanism):
 
     def row_of_one(
         self,
-        answers: Mapping[Name, float],
+        values: Mapping[Name, float],
         objects: Iterable[Name],
         *,
         place: int = 0,
@@ -99,38 +99,25 @@ class CellMechanism(Mechanism):
         """The numbers that one device sends; parameters as in `report_one`."""
         if not isinstance(place, int) or place < 0:
             raise ParameterError(f"a device's place is a whole number of at least 0, not {place}")
-        person = _one_person(answers, list(objects), self.domain, user)
+        person = _one_person(values, list(objects), self.domain, user)
         rows = _rows(person, self, np.array([place], dtype=np.int64), rng or secure())
         return rows.reshape(-1)
 
     def report_one(
         self,
-        answers: Mapping[Name, float],
+        values: Mapping[Name, float],
         objects: Iterable[Name],
         *,
         place: int = 0,
         user: Name = "",
         rng: Randomness | None = None,
     ) -> Wire:
-        """What a device sends about all objects, given its user's answers alone.
+        """The row that a device sends about all objects, whether its user answered about them or not.
 
-        Call it once and keep the result: every call costs what the first did.
-
-        Parameters
-        ----------
-        answers:
-            What the user answered, by the object's name or, where names are text, its place in `objects`.
-            Answers are rounded to whole numbers and clamped to the domain.
-        objects:
-            The public list of all objects.
-        place:
-            The device's place in the public list of devices, from 0; mechanisms that ask different people
-            about different objects go by it.
-        user:
-            The name of the stream under a seed. It is not sent.
-
+        An answer may also be given by the object's place in the list, where names are text. Answers are
+        rounded to whole numbers and clamped to the domain.
         """
-        return self.to_wire(self.row_of_one(answers, objects, place=place, user=user, rng=rng))
+        return self.to_wire(self.row_of_one(values, objects, place=place, user=user, rng=rng))
 
     def to_wire(self, row: NDArray[Any]) -> Wire:
         """A row as plain JSON: the list of its whole numbers, in the order of objects' names."""
@@ -138,27 +125,27 @@ class CellMechanism(Mechanism):
             raise ParameterError(f"{self.name} does not send whole numbers: no campaign can use it")
         return sealed(self.name, row.tolist())
 
-    def from_wire(self, wire: Any, objects: int, *, place: int = 0) -> NDArray[Any]:
-        """A row as the device in that place may have sent it about so many objects; others are refused."""
-        numbers = whole_numbers(opened(wire, self.name), self.bounds(objects, place))
-        return np.array(numbers, dtype=self.row(objects)[1])
+    def from_wire(self, wire: Any, objects: Iterable[Name], *, place: int = 0) -> NDArray[Any]:
+        """The row of numbers."""
+        return self._received(wire, len(public_objects(objects)), place)
 
     def collected(
         self, wires: Mapping[Name, Any], objects: Iterable[Name], places: Mapping[Name, int] | None = None
     ) -> Reports:
-        """The reports of all users whose devices sent one: users' names with what each device sent.
-
-        `places` are those that devices were given, by default 0, 1, ... in the order of users' names.
-        """
+        """The reports of all users whose devices sent one."""
         listed, (users, order) = public_objects(objects), ascending(wires, "user")
         names = list(wires)
         senders = [names[at] for at in order]
         own = np.array([place if places is None else places[name] for place, name in enumerate(senders)])
         rows = [
-            self.from_wire(wires[name], len(listed), place=place)
+            self._received(wires[name], len(listed), place)
             for name, place in zip(senders, own.tolist(), strict=True)
         ]
         return Reports(listed, users, self, np.stack(rows), seeded=False, declared=True, places=own)
+
+    def _received(self, wire: Any, objects: int, place: int) -> NDArray[Any]:
+        numbers = whole_numbers(opened(wire, self.name), self.bounds(objects, place))
+        return np.array(numbers, dtype=self.row(objects)[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ class SlotResponse(CellMechanism):
 
     @property
     def symbols(self) -> int:
-        """S: how many there are for a slot; the last one is NULL."""
+        """S: the number of symbols of a slot; the last one is NULL."""
         return self.listed * self.rounded_to + 1
 
     @cached_property
@@ -226,12 +226,12 @@ class SlotResponse(CellMechanism):
 
     def _true_law(self, cells: Cells) -> list[Fraction]:
         """Of a slot's symbol, before randomized response."""
-        many = sum(code is not None for code in cells)
+        answered = sum(code is not None for code in cells)
         law: list[Fraction] = []
         for code in cells:
             chances = [Fraction(0)] * self.rounded_to if code is None else self._levels_of(code)
-            law += [chance / max(many, 1) for chance in chances]
-        return [*law, Fraction(many == 0)]
+            law += [chance / max(answered, 1) for chance in chances]
+        return [*law, Fraction(answered == 0)]
 
     def _levels_of(self, code: int) -> list[Fraction]:
         """The chance of each level for an answer; they keep its mean."""
@@ -270,34 +270,34 @@ class SlotResponse(CellMechanism):
         naming = self.names_objects(places)
         return SlotReports(
             *(objects, users, self, self.lists(places, len(objects))),
-            told=numbers[naming, 0].astype(np.int64),
+            named=numbers[naming, 0].astype(np.int64),
             unnamed=numbers[~naming, 0].astype(np.int64),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SlotReports:
-    """What devices were asked about, and the symbols that they told, in the order of users."""
+    """What devices were asked about, and the numbers that they sent, in the order of users."""
 
     objects: pl.Series
     users: pl.Series
     parameters: SlotResponse
     lists: Codes  # (naming devices, slots, listed)
-    told: Ints  # (naming devices,) all slots in one number
-    unnamed: Ints  # (the other devices,)
+    named: Ints  # (naming devices,) the symbols of all slots in one number
+    unnamed: Ints  # (the other devices,) a level or NULL
 
     def symbols(self) -> Ints:
         """(naming devices, slots): the symbol of each slot."""
         powers = self.parameters.symbols ** np.arange(self.parameters.slots)
-        apart: Ints = self.told[:, None] // powers % self.parameters.symbols
-        return apart
+        symbols: Ints = self.named[:, None] // powers % self.parameters.symbols
+        return symbols
 
     def times(self) -> Ints:
         """(N,): how many devices were asked about each object."""
         return np.bincount(self.lists.ravel(), minlength=len(self.objects))
 
     def counts(self) -> Ints:
-        """(N, levels): how often each level was told about each object."""
+        """(N, levels): how often each level was reported about each object."""
         symbols, levels = self.symbols(), self.parameters.rounded_to
         who, slot = np.nonzero(symbols < self.parameters.symbols - 1)
         place, level = np.divmod(symbols[who, slot], levels)
@@ -306,10 +306,10 @@ class SlotReports:
         return flat.reshape(-1, levels).astype(np.int64)
 
     def debiased_counts(self) -> Floats:
-        """(N, levels): how often it was the true symbol, made free of the noise: unbiased, can be below 0."""
+        """(N, levels): unbiased estimates of how often the true symbol was each level; can be negative."""
         signal = signal_of(self.parameters.response)
-        made_up = (1 - signal) / self.parameters.symbols * self.times()
-        debiased: Floats = (self.counts() - made_up[:, None]) / signal
+        random_ones = (1 - signal) / self.parameters.symbols * self.times()
+        debiased: Floats = (self.counts() - random_ones[:, None]) / signal
         return debiased
 
     def truths(self, sparsity: float | None = None) -> Truths:
@@ -331,21 +331,21 @@ class SlotReports:
     def beliefs(self, sparsity: float | None = None) -> Beliefs:
         """What is believed of each object's truth after all reports."""
         parameters, levels = self.parameters, self.parameters.rounded_to
-        levels_told = np.bincount(self.unnamed, minlength=levels + 1)
+        unnamed_counts = np.bincount(self.unnamed, minlength=levels + 1)
         signal, common = signal_of(parameters.response), signal_of(parameters.unnamed_response)
         return believed(
-            Told(self.counts(), self.told.size, parameters.slots, parameters.listed, signal),
-            Told(levels_told[None, :-1], self.unnamed.size, 1, 1, common, of=len(self.objects)),
+            Told(self.counts(), self.named.size, parameters.slots, parameters.listed, signal),
+            Told(unnamed_counts[None, :-1], self.unnamed.size, 1, 1, common, of=len(self.objects)),
             *(parameters.rounding, parameters.domain, sparsity),
         )
 
 
 def signal_of(response: Response) -> float:
-    """a: the chance that what is told is true; else it is any symbol, all alike."""
+    """a: the chance that the true symbol is sent on purpose; else any symbol is, all equally likely."""
     return float(response.keep_chance - response.other_chance)
 
 
 def _randomized(true: list[Fraction], response: Response) -> list[Fraction]:
-    """The law of what is told, from that of what is true."""
+    """The law of the symbol that is sent, from that of the true one."""
     keep, other = response.keep_chance, response.other_chance
     return [other + (keep - other) * chance for chance in true]

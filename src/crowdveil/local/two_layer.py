@@ -82,7 +82,7 @@ class TwoLayer(CellMechanism):
         symbols = self.domain.size + 1
         keep = sum((one.keep_chance for one in self.responses), Fraction(0)) / self.steps
         other = (1 - keep) / (symbols - 1)
-        return [[keep if told == code else other for told in range(symbols)] for code in range(symbols)]
+        return [[keep if sent == code else other for sent in range(symbols)] for code in range(symbols)]
 
     @cached_property
     def law(self) -> Floats:
@@ -111,7 +111,7 @@ class TwoLayer(CellMechanism):
         )
 
     def _fill_row(self, _: int, state: Words, answered: Codes, codes: Symbols, out: Symbols) -> None:
-        """The own epsilon is drawn first, and never told."""
+        """The own epsilon is drawn first, and never sent."""
         own = self.responses[below(state, self.steps)]
         size = self.domain.size
         cells.fill_response(state, answered, codes, size, size, own.keep, own.other, out)
