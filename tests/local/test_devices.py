@@ -68,6 +68,32 @@ def test_a_promise_is_for_the_mechanisms_own_unit_or_for_a_user(case: Descriptio
             mechanism.promise("user", count)
 
 
+WRITTEN_BEFORE: list[tuple[str, dict[str, Any]]] = [
+    ("laplace", {"epsilon": 4.0, "range": [0.0, 4.0], "resolution": 0.5}),
+    ("gaussian-exponential", {"epsilon": 4.0, "range": [0.0, 4.0]}),
+    ("gaussian-exponential", {"rate": 0.02, "range": [0.0, 4.0]}),
+    ("gaussian-exponential-per-user", {"rate": 0.02, "range": [0.0, 4.0]}),
+    ("gaussian-exponential-per-user", {"rate": 0.02, "range": [0.0, 4.0], "floor": 300.0, "delta": 1e-05}),
+    ("cell-response", {"epsilon": 4.0, "range": [0, 4], "levels": 5}),
+    ("lp", {"epsilon": 4.0, "range": [0, 4], "null": 2}),
+    ("two-layer", {"mean": 2.0, "range": [0, 4]}),
+    ("mf", {"epsilon": 4.0, "range": [0, 4], "ridge": 1.0}),
+    ("mf-sound", {"epsilon": 4.0, "range": [0, 4], "dimensions": 2}),
+    ("slots", {"epsilon": 4.0, "range": [0, 4], "slots": 1, "listed": 3, "levels": 5, "unnamed": 10}),
+]
+"""What files told before there was a registry."""
+
+
+@pytest.mark.parametrize(("name", "parameters"), WRITTEN_BEFORE, ids=str)
+def test_what_files_tell_can_always_be_built(name: str, parameters: dict[str, Any]) -> None:
+    mechanism = Description(name, parameters).build()
+    for parameter, value in parameters.items():
+        if parameter != "range":
+            assert getattr(mechanism, parameter) == value
+    ends = mechanism.domain if mechanism.about == "cells" else mechanism.range
+    assert [ends.low, ends.high] == parameters["range"]
+
+
 def test_what_is_no_mechanism_is_not_described() -> None:
     for name in ("rr", "auto", "magic", ""):  # shortcuts lead to a mechanism and are none
         with pytest.raises(ParameterError, match="no mechanism"):
@@ -358,7 +384,7 @@ def test_what_a_device_cannot_use_is_refused_and_not_quoted(case: Description) -
     for objects in ([], ["a", "a"], ["é", "e\u0301"], ["a", 1], [None], [""]):
         with pytest.raises(InputError):
             mechanism.report_one({}, objects)
-    for place in (-1, 1.5, "0"):
+    for place in (-1, 1.5, "0", 2**63):
         with pytest.raises(ParameterError, match="place"):
             mechanism.report_one({}, OBJECTS, place=place)
 

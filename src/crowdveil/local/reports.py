@@ -26,7 +26,7 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import SEEDED, Guarantee, Promise, Unit
 from crowdveil.local.device_input import ascending, finite_numbers, public_objects
 from crowdveil.local.mechanism import About, Mechanism
-from crowdveil.local.wire import Wire, opened, sealed, whole_numbers
+from crowdveil.local.wire import LARGEST, Wire, opened, sealed, whole_numbers
 from crowdveil.local.wish import Wish
 from crowdveil.randomness import Name, Randomness, Words, secure
 from crowdveil.randomness.chacha import STATE_WORDS, start
@@ -97,8 +97,8 @@ class CellMechanism(Mechanism):
         rng: Randomness | None = None,
     ) -> NDArray[Any]:
         """The numbers that one device sends; parameters as in `report_one`."""
-        if not isinstance(place, int) or place < 0:
-            raise ParameterError(f"a device's place is a whole number of at least 0, not {place}")
+        if not isinstance(place, int) or not 0 <= place <= LARGEST:
+            raise ParameterError(f"a device's place is a whole number from 0 to {LARGEST}, not {place}")
         person = _one_person(values, list(objects), self.domain, user)
         rows = _rows(person, self, np.array([place], dtype=np.int64), rng or secure())
         return rows.reshape(-1)
