@@ -1,4 +1,4 @@
-"""Every error a caller can meet.
+"""All errors that crowdveil raises on purpose.
 
     CrowdveilError
     ├── InputError        the data cannot be used; names file, row and column, never a cell
@@ -7,16 +7,16 @@
     ├── OutputError       a result cannot be written where it was asked for
     └── MissingExtra      an optional package is not installed; says how to install it
 
-Anything else that escapes is a bug in crowdveil.
+Any other exception is a bug in crowdveil.
 """
 
 
 class CrowdveilError(Exception):
-    """The root: catch this to catch everything that is the caller's to mend."""
+    """Base of all errors that the caller can correct."""
 
 
 class InputError(CrowdveilError):
-    """The data cannot be used as they are."""
+    """The input data cannot be used as they are."""
 
 
 class ParameterError(CrowdveilError, ValueError):

@@ -1,11 +1,12 @@
-"""What guarantees add up to: pure functions from the costs of mechanisms to the cost of all of them.
+"""Privacy accounting: pure functions from the costs of single mechanisms to their cost together.
 
-Every function errs on one side: an epsilon or delta that comes out is never below the true one. Sums of
-probabilities are made of positive terms in log space, and what rounding could hide is added (`rounding`).
+Every function is conservative: the epsilon or delta that it returns is never below the true one. Sums of
+probabilities have positive terms only, computed in log space, and a bound on the rounding error is added
+(`rounding`).
 
 Notation: epsilon, delta as in `Guarantee`; delta(epsilon), the *hockey-stick divergence*, is the smallest
-delta that goes with an epsilon; rho of zero-concentrated differential privacy (zCDP); sigma the standard
-deviation and mu = sensitivity / sigma of Gaussian noise.
+delta at a given epsilon; rho is the parameter of zero-concentrated differential privacy (zCDP); sigma is the
+standard deviation of Gaussian noise and mu = sensitivity / sigma.
 
 One file for each idea: `events` (what happened) and `accountant` (what it costs together), `composition`
 (several mechanisms), `units` (claims and users), `zcdp`, `gaussian`, `random_variance` and `two_layer`

@@ -95,6 +95,10 @@ class Attempts(DrawnOnGrid):
         test = (self.attempts, self.k, self.gamma, self.epsilon0, self.eta, self.delta)
         return _least_epsilon(tuple(sizes.tolist()), *test)
 
+    def public(self, pattern: Pattern) -> dict[str, Any]:
+        """The different numbers of claims that objects have."""
+        return {"claims_per_object": np.unique(pattern.per_object).tolist()}
+
     def to_dict(self) -> dict[str, Any]:
         """What was asked for, as the certificate prints it."""
         names = ("attempts", "k", "gamma", "epsilon0", "eta", "delta", "bandwidth")

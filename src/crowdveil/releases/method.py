@@ -8,13 +8,16 @@ all they need to know of a method from its class. A new method is one file and o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, get_type_hints
 
 from crowdveil.accounting.events import Event, PrivateEvent
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.plain_data import problem
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.pattern import Pattern
@@ -28,6 +31,9 @@ class ReleaseMethod(ABC):
     synthetic: ClassVar[bool] = True
     """Whether released values are drawn from a density; else each is one person's own, with noise."""
 
+    depends_on_counts: ClassVar[bool] = False
+    """Whether epsilon depends on how many claims objects have."""
+
     range: Range | None
     """The public range of values."""
 
@@ -37,6 +43,10 @@ class ReleaseMethod(ABC):
 
         The pattern is used only where it is public: never under adjacency add-remove.
         """
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """What is promised where the release costs `epsilon`, for methods whose epsilon depends on counts."""
+        raise ParameterError(f"the epsilon of {self.name} follows from its parameters, it is not {epsilon:g}")
 
     def events(self, pattern: Pattern) -> tuple[Event, ...]:
         """The noisy events of such a release, of which the promise is the composition."""
@@ -59,6 +69,31 @@ class ReleaseMethod(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """What was asked for, as plain JSON data for the certificate and the ledger."""
+
+    def public(self, pattern: Pattern) -> dict[str, Any]:  # noqa: ARG002, most promises need no count
+        """Public numbers that the promise depends on besides the parameters, as plain JSON data."""
+        return {}
+
+    @classmethod
+    def from_dict(cls, stated: Mapping[str, Any]) -> Self:
+        """The method with the parameters that `to_dict` wrote down; `ParameterError` for anything else."""
+        kinds = {name: kind for name, kind in get_type_hints(cls).items() if name in stated}
+        if "range" in kinds:
+            kinds["range"] = tuple[float, float] if kinds["range"] is Range else tuple[float, float] | None
+        wrong = problem(stated, kinds, "parameters.")
+        if wrong is not None:
+            raise ParameterError(wrong)
+        values = dict(stated)
+        if values.get("range") is not None:
+            values["range"] = Range(*values["range"])
+        try:
+            method = cls(**values)
+        except TypeError:
+            raise ParameterError(f"these are not the parameters of the method {cls.name}") from None
+        missing = method.to_dict().keys() - stated.keys()
+        if missing:
+            raise ParameterError(f"parameters.{min(missing)} is missing")
+        return method
 
     @classmethod
     def options(cls) -> tuple[str, ...]:

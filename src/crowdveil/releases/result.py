@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class Release:
     promise: Promise
     seeded: bool
     synthetic: bool = True
+    public: Mapping[str, Any] = field(default_factory=dict)  # public numbers that the promise depends on
     weights: Weights | None = None
 
     def __post_init__(self) -> None:

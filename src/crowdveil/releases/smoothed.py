@@ -54,6 +54,8 @@ class DrawnOnGrid(ReleaseMethod):
     delta: float
     resolution: float | None
 
+    depends_on_counts: ClassVar[bool] = True
+
     @property
     def cells(self) -> int:
         """How many cells the grid has."""
@@ -90,6 +92,7 @@ class DrawnOnGrid(ReleaseMethod):
             parameters=self.to_dict(),
             promise=self.promise(Pattern.of(claims)),
             seeded=seeded,
+            public=self.public(Pattern.of(claims)),
         )
 
     def _public_grid(self) -> dict[str, Any]:
@@ -173,6 +176,10 @@ class Smoothed(DrawnOnGrid):
         # A smaller q and a larger a can only cost more.
         low_q, high_a = nextafter(float(q), 0.0), nextafter(float(a), 1.0)
         return pair_epsilon(low_q, high_a, self.per_object * claims_per_user, self.delta)
+
+    def public(self, pattern: Pattern) -> dict[str, Any]:
+        """The least number of claims of an object."""
+        return {"claims_per_object": [int(pattern.per_object.min())]}
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked for, as the certificate prints it."""

@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 from pyarrow.parquet import ParquetWriter
 
+from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
 from crowdveil.files import Folder, whole_folders
+from crowdveil.plain_data import to_json
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
-from crowdveil.report.certificate import certificate, to_json
 from crowdveil.report.pages import public_page, steward_page
 
 PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", "certificate.json", "public.html"})
@@ -47,7 +48,7 @@ def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) ->
     """
     with whole_folders(_folders(out), force=force) as (private, public):
         _write_claims(release, public)
-        (public / "certificate.json").write_text(to_json(certificate(release)), encoding="utf-8")
+        (public / "certificate.json").write_text(to_json(of_release(release).to_dict()), encoding="utf-8")
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
         (private / "steward.html").write_text(steward_page(release, claims), encoding="utf-8")
         _statuses(release, claims).write_csv(private / "statuses.csv")

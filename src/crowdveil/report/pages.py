@@ -9,12 +9,12 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crowdveil.arrays import Floats
+from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.evaluation.release_measures import silverman, theorem1_bound
 from crowdveil.releases.density import curve, support, weighted_bandwidth
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
-from crowdveil.report.certificate import certificate
 from crowdveil.report.charts import density_chart, histogram_chart
 
 ROWS_SHOWN = 200
@@ -40,7 +40,7 @@ def public_page(release: Release) -> str:
         environment()
         .get_template("public.html")
         .render(
-            certificate=certificate(release),
+            certificate=of_release(release).to_dict(),
             rows=[_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]],
             objects=int(np.count_nonzero(counts)),
             released=len(release),
@@ -81,7 +81,7 @@ def steward_page(release: Release, claims: Claims) -> str:
         environment()
         .get_template("steward.html")
         .render(
-            certificate=certificate(release),
+            certificate=of_release(release).to_dict(),
             statuses=release.status_counts(),
             rows=rows,
             objects=len(claims.objects),

@@ -62,7 +62,7 @@ def consistent(tables: Sequence[Marginal]) -> list[Marginal]:
         weights = np.array(
             [1.0 / (made[place].variance * many) for place, many in zip(holding, merged, strict=True)]
         )
-        agreed = np.tensordot(weights / weights.sum(), np.array(told), axes=1)
+        agreed = np.einsum("i,i...->...", weights / weights.sum(), np.array(told))
         for place, own, many in zip(holding, told, merged, strict=True):
             table = made[place]
             shape = [
