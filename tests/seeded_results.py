@@ -28,7 +28,7 @@ from crowdveil import (
 from crowdveil.answers import Domain
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.factorization import Factorization
-from crowdveil.local.reports import SparseMechanism, report
+from crowdveil.local.reports import CellMechanism, report
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.simulation.records import SimulatedRecords
 from crowdveil.simulation.sparse import SimulatedAnswers
@@ -67,7 +67,7 @@ def truths(found: Truths) -> str:
     return digest(found.estimates, found.errors, found.weights)
 
 
-def received(mechanism: SparseMechanism) -> Any:
+def received(mechanism: CellMechanism) -> Any:
     answers = SimulatedAnswers(1500, 400, 0.6, "wide").answers(rng=seeded(1))
     return report(answers, mechanism, rng=seeded(2)).read()
 

@@ -45,6 +45,11 @@ class Domain:
         """The possible answers as floats, ascending."""
         return np.arange(self.low, self.high + 1, dtype=np.float64)
 
+    def codes(self, values: Floats) -> Symbols:
+        """The nearest answer of each value, in steps above the low end; halves go to the even answer."""
+        nearest = np.clip(np.rint(values), self.low, self.high)
+        return (nearest - self.low).astype(np.uint8)
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -85,7 +90,7 @@ class Answers:
         owners = places[claims.user_codes]
         by_user = np.argsort(owners, kind="stable")  # stable: the claims of a user stay sorted by object
         values = claims.values[by_user]
-        nearest = np.clip(np.rint(values), domain.low, domain.high)
+        codes = domain.codes(values)
         counts = np.bincount(owners, minlength=len(names))
         return cls(
             objects=claims.objects,
@@ -93,8 +98,8 @@ class Answers:
             domain=domain,
             offsets=frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
             object_codes=frozen(claims.owners()[by_user].astype(np.int32)),
-            codes=frozen((nearest - domain.low).astype(np.uint8)),
-            moved=int(np.count_nonzero(nearest != values)),
+            codes=frozen(codes),
+            moved=int(np.count_nonzero(domain.low + codes.astype(np.float64) != values)),
             declared=objects is not None and users is not None,
         )
 

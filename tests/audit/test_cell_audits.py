@@ -16,6 +16,7 @@ from crowdveil.audit.case import Audit, Outputs, at_least
 from crowdveil.audit.cells import FIVE, NULL, TEN, sent
 from crowdveil.audit.registry import AUDITS
 from crowdveil.audit.run import run_audit
+from crowdveil.guarantee import Guarantee
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.factorization import Factorization
 from crowdveil.local.laplace_cells import LaplaceCells
@@ -69,9 +70,11 @@ def test_the_papers_claim_falls_by_as_much_as_it_should() -> None:
 def test_values_alone_are_hidden_by_the_papers_mechanism() -> None:
     """Where the same objects were answered its epsilon holds, and even a tenth less."""
     parameters = cells.PROFILES
+    promise = parameters.promise("claim")
+    assert isinstance(promise, Guarantee)
     values = replace(
         cells.SUMS_VALUES_AUDIT,
-        epsilon=parameters.value_level().epsilon,
+        epsilon=promise.epsilon,
         draws=sent(cells.rows(parameters), TEN, (0,), (9,)),
         events=at_least((0, 9, 18), of=lambda out: out[:, 0]),
     )
@@ -109,7 +112,7 @@ def test_what_is_attacked_is_what_devices_send(audit: Audit, parameters: Any, wo
         for user in range(3):
             out = np.empty(len(worlds[world]), dtype=kind)
             one = cells.same_users(worlds[world], parameters.domain, 1)
-            device = parameters.device(one.objects, one.users)
+            device = parameters.device(one.objects, np.array([0]))
             device(0, state(user, parameters.method), one.object_codes, one.codes, out)
             assert rows[user].tolist() == out.tolist()
 

@@ -13,12 +13,12 @@ from crowdveil.audit import local
 from crowdveil.audit.case import Audit, Event, Outputs, column
 from crowdveil.audit.registry import AUDITS
 from crowdveil.audit.run import run_audit
-from crowdveil.local import Laplace, Mechanism, VariancePerUser, perturb_one
+from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, perturb_one
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 
 MANY = ((0.0,) * 30, (1.0,) * 30)
-ATTACKED: dict[str, tuple[Mechanism, tuple[tuple[float, ...], ...]]] = {
+ATTACKED: dict[str, tuple[ClaimMechanism, tuple[tuple[float, ...], ...]]] = {
     "laplace": (local.LAPLACE, ((0.0,), (10.0,))),
     "gaussian-exponential": (local.FRESH, ((0.0,), (1.0,))),
     "gaussian-exponential-shared-claim": (local.FEW, ((0.0,) * 30, (1.0,) + (0.0,) * 29)),

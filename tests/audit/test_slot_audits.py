@@ -30,12 +30,12 @@ def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> 
 
 
 def test_what_is_attacked_is_what_devices_send() -> None:
-    objects, users = pl.Series(range(slots.OBJECTS)), pl.Series(range(6))
+    objects, places = pl.Series(range(slots.OBJECTS)), np.arange(6)
     for audit, parameters, sending in (
         (slots.SLOTS_AUDIT, slots.SLOTS, range(3)),
         (slots.UNNAMED_AUDIT, slots.ONE_IN_TWO, (1, 3, 5)),
     ):
-        device = parameters.device(objects, users)
+        device = parameters.device(objects, places)
         for world, answered in enumerate((0, slots.OBJECTS)):
             attacked = audit.draws(world, 3, seeded(1))
             for place, user in enumerate(sending):

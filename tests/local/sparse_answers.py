@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from crowdveil.answers import Answers, Domain
-from crowdveil.local.reports import SparseMechanism, report
+from crowdveil.local.reports import CellMechanism, report
 from crowdveil.randomness import Randomness, Words, chacha, seeded
 
 ERROR = 1e-6
@@ -71,12 +71,12 @@ def stream(user: str | int, purpose: str, seed: int = 1) -> Words:
     return state
 
 
-def received(answers: Answers, mechanism: SparseMechanism, *, rng: Randomness | None = None) -> Any:
+def received(answers: Answers, mechanism: CellMechanism, *, rng: Randomness | None = None) -> Any:
     """What the server reads of all devices' reports."""
     return report(answers, mechanism, rng=rng).read()
 
 
-def fill_alone(mechanism: SparseMechanism, name: str | int, answers: Answers, out: NDArray[Any]) -> None:
+def fill_alone(mechanism: CellMechanism, name: str | int, answers: Answers, out: NDArray[Any]) -> None:
     """Fill `out` as the device of the only user would, whose stream is that of the name."""
-    device = mechanism.device(answers.objects, answers.users)
+    device = mechanism.device(answers.objects, np.array([0]))
     device(0, stream(name, mechanism.method), answers.object_codes, answers.codes, out)

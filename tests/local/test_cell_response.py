@@ -36,7 +36,7 @@ def test_the_largest_log_ratio_of_two_cells_is_the_epsilon_printed(parameters: C
     laws = parameters.exact_law()
     assert len(laws) == parameters.domain.size + 1  # NULL is one of them
     assert all(sum(row) == 1 for row in laws)
-    printed = parameters.cell_level().epsilon
+    printed = parameters.promise().epsilon
     assert largest_log_ratio(laws) == pytest.approx(printed, abs=1e-9, rel=0)
     assert printed <= parameters.epsilon
 
@@ -44,7 +44,7 @@ def test_the_largest_log_ratio_of_two_cells_is_the_epsilon_printed(parameters: C
 @pytest.mark.parametrize("parameters", LAWS, ids=str)
 def test_an_answer_and_none_are_as_far_apart_as_two_answers(parameters: CellResponse) -> None:
     low, *_, high, null = parameters.exact_law()
-    printed = parameters.cell_level().epsilon
+    printed = parameters.promise().epsilon
     for first, second in ((low, null), (null, low), (high, null), (null, high), (low, high)):
         ratio = max(log(a / b) for a, b in zip(first, second, strict=True))
         assert ratio == pytest.approx(printed, abs=1e-9, rel=0)
@@ -53,7 +53,7 @@ def test_an_answer_and_none_are_as_far_apart_as_two_answers(parameters: CellResp
 @pytest.mark.parametrize("parameters", [LAWS[0], CellResponse(1.0, Domain(0, 2), levels=2)])
 def test_a_users_epsilon_is_that_of_all_cells_changed(parameters: CellResponse) -> None:
     laws, objects = parameters.exact_law(), 2
-    printed = parameters.user_level(objects).epsilon
+    printed = parameters.promise("user", objects).epsilon
     rows = list(product(range(len(laws)), repeat=objects))
     outputs = list(product(range(len(laws[0])), repeat=objects))
 
@@ -160,7 +160,7 @@ def test_a_seed_repeats_and_no_seed_does_not() -> None:
 
 def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
     parameters = CellResponse(0.5, TEN)
-    cell, user = parameters.cell_level(), parameters.user_level(200)
+    cell, user = parameters.promise(), parameters.promise("user", 200)
     assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-or-none", "local")
     assert cell.epsilon == pytest.approx(0.5, abs=1e-12)
     assert (user.unit, user.delta) == ("user", 0.0)
@@ -191,7 +191,7 @@ def test_bad_levels_are_refused(levels: int) -> None:
 @pytest.mark.parametrize("objects", [0, -1, 1.5, True])
 def test_a_bad_number_of_objects_is_refused(objects: int) -> None:
     with pytest.raises(ParameterError, match="number of objects"):
-        CellResponse(1.0, TEN).user_level(objects)
+        CellResponse(1.0, TEN).promise("user", objects)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (3, 1), (0, 200), (0.0, 9)])

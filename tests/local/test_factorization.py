@@ -73,11 +73,11 @@ def test_the_largest_log_ratio_of_neighbouring_rows_is_the_epsilon_printed(
         for first, second in product(sums, repeat=2)
         if sum(x != y for x, y in zip(first, second, strict=True)) == 1
     )
-    printed = parameters.cell_level().epsilon
+    printed = parameters.promise().epsilon
     assert float(largest) == pytest.approx(printed, abs=1e-9, rel=0)
     assert largest <= Fraction(printed) <= Fraction(repr(parameters.epsilon)) * (1 + Fraction(1, 2**50))
     whole = max(log_ratio(first, second) for first, second in product(sums.values(), repeat=2))
-    assert whole <= Fraction(parameters.user_level(len(profiles)).epsilon)
+    assert whole <= Fraction(parameters.promise("user", len(profiles)).epsilon)
 
 
 def test_an_answer_that_comes_or_goes_costs_as_much_as_one_that_is_replaced() -> None:
@@ -252,11 +252,12 @@ def test_users_with_too_few_answers_are_refused_or_left_to_the_ridge() -> None:
 
 def test_the_paper_promises_cells_and_keeps_nothing_but_values() -> None:
     parameters = Factorization(1.0, TEN, 2)
-    for promise in (parameters.cell_level(), parameters.user_level(200)):
+    for promise in (parameters.promise(), parameters.promise("user", 200)):
         assert isinstance(promise, NoGuarantee)
         assert "which objects were answered is not protected" in promise.sentence()
         assert "epsilon = 0.9 " in promise.sentence()
-    values = parameters.value_level()
+    values = parameters.promise("claim")
+    assert isinstance(values, Guarantee)
     assert (values.epsilon, values.unit, values.trust) == (0.9, "claim", "local")
     assert any("not protected" in assumption for assumption in values.assumptions)
 
@@ -267,12 +268,14 @@ def test_the_epsilon_of_values_is_their_largest_log_ratio(answers: int) -> None:
     parameters = Factorization(0.7, Domain(0, answers - 1), 2)
     shift = max(np.abs((a - b) * v).sum() for a in range(answers) for b in range(answers) for v in HALVES)
     ratio = Fraction(int(shift)) / parameters.scale
-    assert float(ratio) == pytest.approx(parameters.value_level().epsilon, abs=1e-9, rel=0)
+    values = parameters.promise("claim")
+    assert isinstance(values, Guarantee)
+    assert float(ratio) == pytest.approx(values.epsilon, abs=1e-9, rel=0)
 
 
 def test_sound_promises_are_pure_local_and_add_up() -> None:
     parameters = SoundFactorization(0.5, TEN, 3)
-    cell, user = parameters.cell_level(), parameters.user_level(200)
+    cell, user = parameters.promise(), parameters.promise("user", 200)
     assert isinstance(cell, Guarantee)
     assert (cell.epsilon, cell.delta, cell.unit, cell.trust) == (0.5, 0.0, "cell", "local")
     assert (user.epsilon, user.unit) == (100.0, "user")
@@ -337,7 +340,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     *((lambda m=m, d=d: m(1.0, TEN, d), "dimensions") for m in BOTH for d in (0, -1, 1.5, 257)),
     *((lambda m=m, r=r: m(1.0, TEN, ridge=r), "ridge") for m in BOTH for r in (-1.0, nan, inf)),
     *((lambda m=m: m(1.0, TEN, seed=-1), "seed") for m in BOTH),
-    *((lambda m=m: m(1.0, TEN).user_level(0), "number of objects") for m in BOTH),
+    *((lambda m=m: m(1.0, TEN).promise("user", 0), "number of objects") for m in BOTH),
     (lambda: SoundFactorization(1.0, TEN, ridge=0.0), "ridge"),
     (lambda: with_profiles(np.array([[STEPS + 1]])), "more than"),
     (lambda: with_profiles(np.array([[1], [2]])), "1 for each"),

@@ -277,14 +277,14 @@ def test_a_floor_makes_small_deltas_possible() -> None:
     assert VariancePerUser(1.0, ONE, floor=17.0).delta_at(1.0) > 1e-6
     enough = VariancePerUser(1.0, ONE, floor=17.2)
     assert enough.delta_at(1.0) < 1e-6
-    promise = enough.claim_level()
+    promise = enough.promise()
     assert isinstance(promise, Guarantee)
     assert not isinstance(promise, WeakGuarantee)
     assert promise.delta == 1e-6
     assert 0.99 < promise.epsilon <= 1.0
     assert enough.delta_at(promise.epsilon) <= 1e-6
     assert enough.delta_at(enough.epsilon_at(1e-20)) <= 1e-20
-    user = VariancePerUser(1 / 30, ONE, floor=30 * 17.2).user_level(30)
+    user = VariancePerUser(1 / 30, ONE, floor=30 * 17.2).promise("user", 30)
     assert isinstance(user, Guarantee)
     assert (user.unit, user.delta) == ("user", 1e-6)
     assert 0.99 < user.epsilon <= 1.0
@@ -305,7 +305,7 @@ def test_figures_on_the_page_are_those_of_the_code() -> None:
 
 
 def test_without_a_floor_the_promise_says_how_weak_it_is() -> None:
-    claim, user = FINE.claim_level(), FINE.user_level(30)
+    claim, user = FINE.promise(), FINE.promise("user", 30)
     assert isinstance(claim, WeakGuarantee)
     assert isinstance(user, WeakGuarantee)
     assert (claim.epsilon, claim.unit, claim.adjacency, claim.trust) == (1.0, "claim", "replace-one", "local")
@@ -317,7 +317,7 @@ def test_without_a_floor_the_promise_says_how_weak_it_is() -> None:
 
 
 def test_without_a_floor_no_small_delta_is_printed() -> None:
-    promise = VariancePerUser(1 / 5e5, ONE, resolution=0.01).claim_level()
+    promise = VariancePerUser(1 / 5e5, ONE, resolution=0.01).promise()
     assert isinstance(promise, WeakGuarantee)
     assert promise.delta == LEAST_DELTA
     with pytest.raises(ParameterError, match="floor"):
@@ -325,10 +325,10 @@ def test_without_a_floor_no_small_delta_is_printed() -> None:
 
 
 def test_where_nothing_holds_nothing_is_promised() -> None:
-    promise = VariancePerUser(1e5, ONE).claim_level()
+    promise = VariancePerUser(1e5, ONE).promise()
     assert isinstance(promise, NoGuarantee)
     assert "1 claim " in promise.sentence()
-    assert isinstance(VariancePerUser(50.0, ONE).user_level(1000), NoGuarantee)
+    assert isinstance(VariancePerUser(50.0, ONE).promise("user", 1000), NoGuarantee)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, nan, inf, -inf])
@@ -353,8 +353,8 @@ def test_bad_rates_are_refused(rate: float) -> None:
             lambda delta=delta: VariancePerUser(0.5, ONE, delta=delta)
             for delta in (0.0, 1.0, nan, -1.0, 1e-21)
         ),
-        lambda: FINE.user_level(0),
-        lambda: FINE.user_level(10**6 + 1),
+        lambda: FINE.promise("user", 0),
+        lambda: FINE.promise("user", 10**6 + 1),
         lambda: FINE.delta_at(-1.0),
         lambda: FINE.delta_at(nan),
         lambda: FLOORED.epsilon_at(0.0),

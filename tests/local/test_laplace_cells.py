@@ -36,7 +36,7 @@ LAWS = [
 @pytest.mark.parametrize("parameters", LAWS, ids=str)
 def test_the_largest_log_ratio_of_two_cells_is_the_epsilon_printed(parameters: LaplaceCells) -> None:
     # Pr[report = y] ~ exp(-|y - answer| / scale), in exact fractions; NULL is one of the answers.
-    size, printed = parameters.domain.size, parameters.cell_level().epsilon
+    size, printed = parameters.domain.size, parameters.promise().epsilon
     assert parameters.null is not None
     inputs = [*range(size), parameters.null - parameters.domain.low]
     largest = max(
@@ -58,7 +58,7 @@ def test_a_random_answer_in_place_of_null_costs_no_more(epsilon: float, domain: 
     laws = np.exp(-np.abs(y[:, None] - codes) / scale)
     logs = np.log(np.column_stack([laws, laws.mean(axis=1)]))
     largest = float((logs.max(axis=1) - logs.min(axis=1)).max())
-    assert largest == pytest.approx(parameters.cell_level().epsilon, abs=1e-9, rel=0)
+    assert largest == pytest.approx(parameters.promise().epsilon, abs=1e-9, rel=0)
 
 
 @pytest.mark.parametrize("parameters", LAWS, ids=str)
@@ -190,14 +190,14 @@ def test_many_devices_on_threads_send_what_each_would_alone() -> None:
     for user in (0, 499, 500, 1999):
         own = slice(table.offsets[user], table.offsets[user + 1])
         out = np.empty(600, dtype=np.int16)
-        device = parameters.device(table.objects, table.users)
+        device = parameters.device(table.objects, np.arange(len(table.users)))
         device(user, stream(user, parameters.method, 8), table.object_codes[own], table.codes[own], out)
         assert (out == places[user]).all()
 
 
 def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
     parameters = LaplaceCells(0.1, TEN)
-    cell, user = parameters.cell_level(), parameters.user_level(200)
+    cell, user = parameters.promise(), parameters.promise("user", 200)
     assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-or-none", "local")
     assert (cell.epsilon, user.epsilon, user.unit) == (0.1, 20.0, "user")
 
@@ -208,7 +208,7 @@ def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
         *((lambda e=e: LaplaceCells(e, TEN), "epsilon") for e in (0.0, -1.0, nan, inf, 1e-7, 1e-3)),
         *((lambda v=v: LaplaceCells(1.0, TEN, v), "stands for NULL") for v in (-1, 10, 2.5)),
         (lambda: LaplaceCells(0.05, Domain(0, 199)), "two bytes"),
-        (lambda: LaplaceCells(1.0, TEN).user_level(0), "number of objects"),
+        (lambda: LaplaceCells(1.0, TEN).promise("user", 0), "number of objects"),
         *(
             (lambda s=s: received(crowd([1], TEN, 2), LaplaceCells(1.0, TEN)).debiased_means(s), "share")
             for s in (0.0, -0.1, 1.1, nan)

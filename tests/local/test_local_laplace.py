@@ -156,13 +156,13 @@ def test_the_promise_is_pure_for_claims_local_and_adds_up_for_users() -> None:
 @pytest.mark.parametrize("claims", [1, 2, 30])
 def test_sums_of_epsilons_are_not_rounded_twice(claims: int) -> None:
     # 0.1 as a float is above 1/10, and ten times that would print as 1.00001.
-    assert Laplace(0.1, TEN).user_level(claims).epsilon == claims / 10
+    assert Laplace(0.1, TEN).promise("user", claims).epsilon == claims / 10
 
 
 @pytest.mark.parametrize("claims", [1, 2, 30])
 def test_at_a_delta_users_pay_less_than_the_sum(claims: int) -> None:
     parameters = Laplace(0.1, TEN)
-    pure, better = parameters.user_level(claims), parameters.user_level(claims, 1e-6)
+    pure, better = parameters.promise("user", claims), parameters.promise("user", claims, delta=1e-6)
     assert better.delta == 1e-6
     assert better.epsilon <= pure.epsilon
     assert better.epsilon <= accounting.composed_epsilon(parameters.realised, 0.0, claims, 1e-6)

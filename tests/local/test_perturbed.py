@@ -11,13 +11,13 @@ import pytest
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import NoGuarantee
-from crowdveil.local import Laplace, Mechanism, VariancePerUser, fresh_variance, perturb, perturb_one
+from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, fresh_variance, perturb, perturb_one
 from crowdveil.local.grid import Grid
 from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
 
 TEN = Range(0.0, 10.0)
-MECHANISMS: dict[str, Mechanism] = {
+MECHANISMS: dict[str, ClaimMechanism] = {
     "laplace": Laplace(1.0, TEN, resolution=1.0),
     "fresh": fresh_variance(0.5, TEN),
     "per user": VariancePerUser(0.5, TEN),
@@ -48,7 +48,7 @@ def by_pair(claims: Claims) -> dict[tuple[str, int], float]:
 
 
 @every_mechanism
-def test_objects_users_and_who_claimed_what_stay_as_they_are(mechanism: Mechanism) -> None:
+def test_objects_users_and_who_claimed_what_stay_as_they_are(mechanism: ClaimMechanism) -> None:
     claims = table(rows())
     noisy = perturb(claims, mechanism, rng=secure()).claims
     assert noisy.objects.equals(claims.objects)
@@ -59,7 +59,7 @@ def test_objects_users_and_who_claimed_what_stay_as_they_are(mechanism: Mechanis
 
 
 @every_mechanism
-def test_the_order_of_noisy_claims_is_their_own(mechanism: Mechanism) -> None:
+def test_the_order_of_noisy_claims_is_their_own(mechanism: ClaimMechanism) -> None:
     """It is the order that the noisy claims would be given if nobody had ever seen the raw ones."""
     noisy = perturb(table(rows(users=60)), mechanism, rng=seeded(1)).claims
     pairs = list(by_pair(noisy).items())
@@ -82,7 +82,7 @@ def test_equal_noisy_values_come_in_the_order_of_users_not_of_raw_values() -> No
 
 
 @every_mechanism
-def test_a_users_noise_depends_on_no_other_user(mechanism: Mechanism) -> None:
+def test_a_users_noise_depends_on_no_other_user(mechanism: ClaimMechanism) -> None:
     everybody = by_pair(perturb(table(rows()), mechanism, rng=seeded(4)).claims)
     few = by_pair(
         perturb(table([row for row in rows() if row[1] in (3, 8)]), mechanism, rng=seeded(4)).claims
@@ -91,13 +91,13 @@ def test_a_users_noise_depends_on_no_other_user(mechanism: Mechanism) -> None:
 
 
 @every_mechanism
-def test_the_order_of_rows_does_not_matter(mechanism: Mechanism) -> None:
+def test_the_order_of_rows_does_not_matter(mechanism: ClaimMechanism) -> None:
     there, back = (perturb(table(given), mechanism, rng=seeded(5)).claims for given in (rows(), rows()[::-1]))
     assert by_pair(there) == by_pair(back)
 
 
 @every_mechanism
-def test_a_users_noise_depends_on_no_value(mechanism: Mechanism) -> None:
+def test_a_users_noise_depends_on_no_value(mechanism: ClaimMechanism) -> None:
     moved = [(name, user, 10.0 if (name, user) == ("object 1", 2) else value) for name, user, value in rows()]
     one, other = (
         by_pair(perturb(table(given), mechanism, rng=seeded(6)).claims) for given in (rows(), moved)
@@ -107,7 +107,7 @@ def test_a_users_noise_depends_on_no_value(mechanism: Mechanism) -> None:
 
 
 @every_mechanism
-def test_a_device_alone_does_what_the_table_does(mechanism: Mechanism) -> None:
+def test_a_device_alone_does_what_the_table_does(mechanism: ClaimMechanism) -> None:
     together = by_pair(perturb(table(rows()), mechanism, rng=seeded(7)).claims)
     for user in range(12):
         own = [(name, value) for name, s, value in rows() if s == user]
@@ -116,7 +116,7 @@ def test_a_device_alone_does_what_the_table_does(mechanism: Mechanism) -> None:
 
 
 @every_mechanism
-def test_noise_is_the_same_loop_over_users(mechanism: Mechanism) -> None:
+def test_noise_is_the_same_loop_over_users(mechanism: ClaimMechanism) -> None:
     """A slow twin: user by user, claim by claim, in a dictionary."""
     slow: dict[tuple[str, int], float] = {}
     for user in range(12):
@@ -130,7 +130,7 @@ def test_noise_is_the_same_loop_over_users(mechanism: Mechanism) -> None:
 
 
 @every_mechanism
-def test_users_do_not_share_noise(mechanism: Mechanism) -> None:
+def test_users_do_not_share_noise(mechanism: ClaimMechanism) -> None:
     first, second = (
         perturb_one([0.0] * 50, mechanism, user=user, rng=seeded(9)).tolist() for user in ("a", "b")
     )
@@ -149,20 +149,20 @@ def test_users_do_not_share_noise(mechanism: Mechanism) -> None:
     ],
     ids=["one claim", "all equal", "one user", "far outside"],
 )
-def test_small_tables_work(mechanism: Mechanism, given: list[tuple[str, int, float]]) -> None:
+def test_small_tables_work(mechanism: ClaimMechanism, given: list[tuple[str, int, float]]) -> None:
     perturbed = perturb(table(given), mechanism)
     assert len(perturbed.claims) == len(given)
     assert np.isfinite(perturbed.claims.values).all()
 
 
 @every_mechanism
-def test_noisy_values_lie_on_the_grid(mechanism: Mechanism) -> None:
+def test_noisy_values_lie_on_the_grid(mechanism: ClaimMechanism) -> None:
     values = perturb(table(rows()), mechanism, rng=seeded(10)).claims.values
     assert np.array_equal(values, mechanism.grid.step * np.rint(values / mechanism.grid.step))
 
 
 @every_mechanism
-def test_what_was_clamped_is_counted_and_not_told_apart(mechanism: Mechanism) -> None:
+def test_what_was_clamped_is_counted_and_not_told_apart(mechanism: ClaimMechanism) -> None:
     outside = [("a", s, value) for s, value in enumerate((-0.1, 0.0, 5.0, 10.0, 10.1, 1e9))]
     inside = [("a", s, min(max(value, 0.0), 10.0)) for _, s, value in outside]
     beyond, within = (perturb(table(given), mechanism, rng=seeded(11)) for given in (outside, inside))
@@ -171,7 +171,7 @@ def test_what_was_clamped_is_counted_and_not_told_apart(mechanism: Mechanism) ->
 
 
 @every_mechanism
-def test_a_seed_takes_the_promises_away(mechanism: Mechanism) -> None:
+def test_a_seed_takes_the_promises_away(mechanism: ClaimMechanism) -> None:
     private, repeatable = (perturb(table(rows()), mechanism, rng=rng) for rng in (secure(), seeded(1)))
     assert (private.seeded, repeatable.seeded) == (False, True)
     assert not isinstance(private.promise, NoGuarantee)
@@ -194,7 +194,7 @@ def test_objects_and_users_without_claims_stay() -> None:
     "values",
     [[1.0, nan], [inf], [-inf, 1.0], [], [[1.0]], 3.0, ["secret 7"], [None], [1.0, "secret 7"], [{}]],
 )
-def test_bad_values_are_refused_and_not_quoted(mechanism: Mechanism, values: Any) -> None:
+def test_bad_values_are_refused_and_not_quoted(mechanism: ClaimMechanism, values: Any) -> None:
     with pytest.raises(InputError) as refused:
         perturb_one(values, mechanism)
     assert "secret" not in str(refused.value)

@@ -72,10 +72,10 @@ def test_the_largest_log_ratio_of_neighbouring_rows_is_the_epsilon_stated(
         for a, b in zip(laws[first], laws[second], strict=True)
     )
     assert parameters.cell_epsilon(objects) == pytest.approx(largest, abs=1e-9, rel=0)
-    assert largest <= parameters.cell_epsilon(objects) <= parameters.cell_level().epsilon
+    assert largest <= parameters.cell_epsilon(objects) <= parameters.promise().epsilon
     whole = largest_log_ratio(list(laws.values()))
     assert parameters.user_epsilon(objects) == pytest.approx(whole, abs=1e-9, rel=0)
-    assert whole <= parameters.user_epsilon(objects) <= parameters.user_level(objects).epsilon
+    assert whole <= parameters.user_epsilon(objects) <= parameters.promise("user", objects).epsilon
 
 
 @pytest.mark.parametrize("parameters", [TwoLayer(1.0, FIVE), TwoLayer(0.1, TWO, 7), TwoLayer(4.0, FIVE, 64)])
@@ -105,12 +105,12 @@ def test_it_tends_to_the_largest_own_epsilon_and_twice_the_mean_is_printed() -> 
     largest = parameters.responses[-1].epsilon
     assert largest == pytest.approx(2.0 * (1 - 0.5 / STEPS))
     assert parameters.cell_epsilon(10**6) == pytest.approx(largest, abs=1e-6)
-    assert parameters.cell_level().epsilon == 2.0
+    assert parameters.promise().epsilon == 2.0
     assert np.mean([one.epsilon for one in parameters.responses]) == pytest.approx(1.0)
 
 
 def test_the_promise_is_pure_local_and_adds_up_over_objects() -> None:
-    cell, user = TwoLayer(0.3, FIVE).cell_level(), TwoLayer(0.3, FIVE).user_level(100)
+    cell, user = TwoLayer(0.3, FIVE).promise(), TwoLayer(0.3, FIVE).promise("user", 100)
     assert (cell.unit, cell.delta, cell.adjacency, cell.trust) == ("cell", 0.0, "replace-or-none", "local")
     assert (cell.epsilon, user.unit) == (0.6, "user")
     assert user.epsilon == pytest.approx(60.0, abs=1e-12)
@@ -175,7 +175,7 @@ def test_a_seed_repeats_and_no_seed_does_not() -> None:
     [
         *((lambda mean=mean: TwoLayer(mean, FIVE), "mean epsilon") for mean in (0.0, -1.0, nan, inf, 22.0)),
         *((lambda n=n: TwoLayer(1.0, FIVE, n), "own epsilons") for n in (0, -1, 1.5, 5000)),
-        (lambda: TwoLayer(1.0, FIVE).user_level(0), "number of objects"),
+        (lambda: TwoLayer(1.0, FIVE).promise("user", 0), "number of objects"),
         (lambda: TwoLayer(1.0, FIVE).cell_epsilon(0), "number of objects"),
         (lambda: TwoLayer(1.0, FIVE).user_epsilon(-2), "number of objects"),
     ],

@@ -65,8 +65,12 @@ def test_the_parameters_given_back_keep_the_promise(wish: dict[str, Any]) -> Non
     claims = wish.get("claims_per_user", wish["objects"])
     for name, row in told.items():
         made = rebuilt(name, row["parameters"])
-        at = (wish.get("delta", 1e-6),) if isinstance(made, Laplace) else ()
-        promises = {"claim": made.claim_level(), "user": made.user_level(claims, *at)}
+        user = (
+            made.promise("user", claims, delta=wish.get("delta", 1e-6))
+            if isinstance(made, Laplace)
+            else made.promise("user", claims)
+        )
+        promises = {"claim": made.promise(), "user": user}
         for level, promise in promises.items():
             assert row[level] == json.loads(json.dumps(promise.to_dict()))
         asked = promises[wish.get("unit", "claim")]
@@ -249,8 +253,8 @@ def test_the_epsilon_of_a_claim_is_the_largest_that_users_can_have() -> None:
     wish = SensingPlan(100, TEN, 2.0, objects=30, unit="user")
     made = _laplace(wish)
     assert made.epsilon > 2.0 / 30  # better than the sum
-    assert made.user_level(30, 1e-6).epsilon <= 2.0
-    assert Laplace(1.02 * made.epsilon, TEN).user_level(30, 1e-6).epsilon > 2.0
+    assert made.promise("user", 30, delta=1e-6).epsilon <= 2.0
+    assert Laplace(1.02 * made.epsilon, TEN).promise("user", 30, delta=1e-6).epsilon > 2.0
 
 
 @pytest.mark.parametrize("number", [1.0, 0.3, 123456.0, 9.999e-7, 0.1 + 0.2, 1e-300, 99950.0])

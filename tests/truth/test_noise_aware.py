@@ -12,7 +12,7 @@ from scipy.stats import beta, norm
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.local import Laplace, Mechanism, VariancePerUser, perturb
+from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, perturb
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
@@ -31,7 +31,7 @@ def crowd(seed: int, users: int = 60, objects: int = 40) -> tuple[Claims, Floats
     return Claims.from_columns(numbers // users, numbers % users, np.clip(values, 0, 10).ravel()), truths
 
 
-def noisy(seed: int, mechanism: Mechanism, users: int = 60) -> tuple[Claims, Floats]:
+def noisy(seed: int, mechanism: ClaimMechanism, users: int = 60) -> tuple[Claims, Floats]:
     claims, truths = crowd(seed, users)
     return perturb(claims, mechanism, rng=seeded(seed)).claims, truths
 

@@ -22,7 +22,7 @@ from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column,
 from crowdveil.local.cell_response import CellResponse
 from crowdveil.local.factorization import Factorization
 from crowdveil.local.laplace_cells import LaplaceCells
-from crowdveil.local.reports import SparseMechanism, report
+from crowdveil.local.reports import CellMechanism, report
 from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
 from crowdveil.randomness import Randomness
@@ -66,7 +66,7 @@ def sent(send: Sent, domain: Domain, *worlds: Row) -> Draws:
     return draws
 
 
-def rows(mechanism: SparseMechanism) -> Sent:
+def rows(mechanism: CellMechanism) -> Sent:
     """Rows as devices send them."""
     return lambda answers, rng: report(answers, mechanism, rng=rng).rows
 
@@ -107,7 +107,7 @@ def kept_with_others(symbol: int, others: int, fewest: tuple[int, ...]) -> tuple
 
 RESPONSE_AUDIT = Audit(
     name="cell-response",
-    epsilon=RESPONSE.cell_level().epsilon,
+    epsilon=RESPONSE.promise().epsilon,
     delta=0.0,
     unit="a cell, local",
     whose="ours",
@@ -118,7 +118,7 @@ RESPONSE_AUDIT = Audit(
 
 THREE_SYMBOLS_AUDIT = Audit(
     name="three-symbols",
-    epsilon=SYMBOLS.cell_level().epsilon,
+    epsilon=SYMBOLS.promise().epsilon,
     delta=0.0,
     unit="a cell, local",
     whose="ours",
@@ -129,7 +129,7 @@ THREE_SYMBOLS_AUDIT = Audit(
 
 LAPLACE_AUDIT = Audit(
     name="laplace-cells",
-    epsilon=LAPLACE.cell_level().epsilon,
+    epsilon=LAPLACE.promise().epsilon,
     delta=0.0,
     unit="a cell, local",
     whose="ours",
@@ -140,7 +140,7 @@ LAPLACE_AUDIT = Audit(
 
 TWO_LAYER_AUDIT = Audit(
     name="two-layer",
-    epsilon=LAYERS.cell_level().epsilon,
+    epsilon=LAYERS.promise().epsilon,
     delta=0.0,
     unit="a cell, local",
     whose="ours",
@@ -154,7 +154,7 @@ TWO_LAYER_AUDIT = Audit(
 
 SUMS_AUDIT = Audit(
     name="sound-factorization",
-    epsilon=SUMS.cell_level().epsilon,
+    epsilon=SUMS.promise().epsilon,
     delta=0.0,
     unit="a cell, local",
     whose="ours",
@@ -165,7 +165,7 @@ SUMS_AUDIT = Audit(
 
 SUMS_VALUES_AUDIT = Audit(
     name="sound-factorization-values",
-    epsilon=SUMS.cell_level().epsilon,
+    epsilon=SUMS.promise().epsilon,
     delta=0.0,
     unit="a cell, local",
     whose="ours",

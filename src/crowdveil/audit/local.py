@@ -18,7 +18,7 @@ import numpy as np
 from crowdveil.arrays import Floats
 from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column
 from crowdveil.claims import Claims
-from crowdveil.local import Laplace, Mechanism, VariancePerUser, fresh_variance, perturb
+from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, fresh_variance, perturb
 from crowdveil.local.gaussian_exponential import paper_delta
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
@@ -40,7 +40,7 @@ def same_users(values: tuple[float, ...], count: int) -> Claims:
     return Claims.from_columns(objects, np.repeat(np.arange(count), len(values)), np.tile(values, count))
 
 
-def sent(mechanism: Mechanism, *worlds: tuple[float, ...]) -> Draws:
+def sent(mechanism: ClaimMechanism, *worlds: tuple[float, ...]) -> Draws:
     """What devices send whose users make the claims of one world or the other; a row for each user."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:

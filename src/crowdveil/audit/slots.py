@@ -35,7 +35,7 @@ def unnamed(parameters: SlotResponse, *worlds: Row) -> Draws:
 
 SLOTS_AUDIT = Audit(
     name="slot-response",
-    epsilon=SLOTS.user_level(OBJECTS).epsilon,
+    epsilon=SLOTS.promise("user", OBJECTS).epsilon,
     delta=0.0,
     unit="a user, local",
     whose="ours",
@@ -46,7 +46,7 @@ SLOTS_AUDIT = Audit(
 
 UNNAMED_AUDIT = Audit(
     name="slot-response-unnamed",
-    epsilon=ONE_IN_TWO.user_level(OBJECTS).epsilon,
+    epsilon=ONE_IN_TWO.promise("user", OBJECTS).epsilon,
     delta=0.0,
     unit="a user, local",
     whose="ours",

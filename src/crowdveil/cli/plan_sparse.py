@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from crowdveil.cli.options import Json, parse_range
-from crowdveil.cli.perturb_parameters import whole_domain
 
 
 class Unit(StrEnum):
@@ -38,6 +37,7 @@ def sparse(
     Example: crowdveil plan sparse --users 2000 --objects 200 --range 0:9 --epsilon 2 --sparsity 0.9
     """
     from crowdveil.cli.console import say_json, working
+    from crowdveil.local.wish import whole_domain
     from crowdveil.planning.sparse import SparsePlan, plan_sparse
 
     limits = parse_range(range)

@@ -18,7 +18,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.experiments.datasets import Dataset, data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sensing_real import variance_within
-from crowdveil.local import Laplace, Mechanism, VariancePerUser, perturb
+from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, perturb
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
@@ -86,7 +86,7 @@ def _case(row: dict[str, Any]) -> str:
     return f"{row['dataset']}{'' if row['seen'] else '*'}, {symbol} {row['level']:g}"
 
 
-def _mechanism(claims: Claims, limits: Range, noise: str, level: float) -> Mechanism:
+def _mechanism(claims: Claims, limits: Range, noise: str, level: float) -> ClaimMechanism:
     if noise == "laplace":
         return Laplace(level, limits)
     return VariancePerUser(1.0 / (level * variance_within(claims)), limits)

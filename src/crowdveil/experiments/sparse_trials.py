@@ -29,7 +29,7 @@ from crowdveil.local.factorization import Factorization
 from crowdveil.local.inverse_deviation import on_answers, on_symbols
 from crowdveil.local.laplace_cells import LaplaceCells
 from crowdveil.local.recommended import recommended_levels
-from crowdveil.local.reports import SparseMechanism, report
+from crowdveil.local.reports import CellMechanism, report
 from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
 from crowdveil.randomness import Randomness, seeded
@@ -62,7 +62,7 @@ class Score:
     correlation: float  # over objects; 0 where all estimates are one
 
 
-def mechanisms(answers: Answers, epsilon: float) -> dict[str, SparseMechanism]:
+def mechanisms(answers: Answers, epsilon: float) -> dict[str, CellMechanism]:
     """Every mechanism at that epsilon; levels are chosen by the public domain and the expected sparsity."""
     domain = answers.domain
     levels = recommended_levels(epsilon, domain, answers.sparsity)
@@ -100,7 +100,7 @@ def estimates(
     return {name: found[name] for name in METHODS}
 
 
-def received(answers: Answers, mechanism: SparseMechanism, *, rng: Randomness) -> Any:
+def received(answers: Answers, mechanism: CellMechanism, *, rng: Randomness) -> Any:
     """What the server holds after all devices reported."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "some users have too few answers")  # MF: the ridge decides

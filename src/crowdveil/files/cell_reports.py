@@ -1,6 +1,7 @@
 """Reports about every cell, in a Parquet file: a row for each user, whose report is a string of bytes.
 
 The metadata tell the mechanism, what was promised and the names of all objects, in the order of the bytes.
+Devices are in places 0, 1, ... in the order of users, unless a column `place` tells others.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdveil.arrays import Ints
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.described import KEY, from_text, to_text, told_by
+from crowdveil.files.described import KEY, from_text, metadata_of, to_text
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import check_new, is_parquet, whole_file
 from crowdveil.local.described import Description
-from crowdveil.local.reports import Reports
+from crowdveil.local.reports import CellMechanism, Reports
 
 
 def check_cell_reports(path: str, *, force: bool) -> None:
@@ -33,11 +35,17 @@ def write_cell_reports(reports: Reports, description: Description, path: str, *,
     frame = pl.DataFrame(
         {"user": reports.users, "report": pl.Series([row.tobytes() for row in rows], dtype=pl.Binary)}
     )
+    if reports.places is not None:
+        frame = frame.with_columns(pl.Series("place", reports.places))
     promises: dict[str, Any] = {"promise": reports.promise, "user_promise": reports.user_promise}
-    told = told_by(description, seeded=reports.seeded, **promises)
-    told |= {"declared": reports.declared, "users": len(reports.users), "objects": reports.objects.to_list()}
+    metadata = metadata_of(description, seeded=reports.seeded, **promises)
+    metadata |= {
+        "declared": reports.declared,
+        "users": len(reports.users),
+        "objects": reports.objects.to_list(),
+    }
     with whole_file(Path(path), force=force) as draft:
-        frame.write_parquet(draft, metadata={KEY: to_text(told)})
+        frame.write_parquet(draft, metadata={KEY: to_text(metadata)})
 
 
 def read_cell_reports(path: str) -> Reports | None:
@@ -48,10 +56,11 @@ def read_cell_reports(path: str) -> Reports | None:
         text = pl.read_parquet_metadata(path).get(KEY)
         if text is None:
             return None
-        description, told = from_text(text, path)
-        if not description.of_cells:
+        description, metadata = from_text(text, path)
+        if description.about != "cells":
             return None
-        frame = pl.read_parquet(path, columns=["user", "report"])
+        own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
+        frame = pl.read_parquet(path, columns=["user", "report", *own_places])
     except (OSError, pl.exceptions.PolarsError):
         raise InputError(f"{path}: cannot be read as Parquet, or lacks the columns user and report") from None
     if frame.height == 0:
@@ -59,20 +68,24 @@ def read_cell_reports(path: str) -> Reports | None:
     users = frame["user"]
     if users.null_count() or users.n_unique() < frame.height:
         raise InputError(f"{path}: some user has two reports, or a report has no user")
-    if frame.height != told.get("users") or not users.is_sorted():  # what was asked may depend on the place
+    if (
+        frame.height != metadata.get("users") or not users.is_sorted()
+    ):  # what was asked may depend on the place
         raise InputError(f"{path}: a report is missing, added or in another place than perturb wrote it")
-    mechanism, objects = description.build_for_cells(), _objects(told, path)
+    mechanism: CellMechanism = description.build()
+    objects = _objects(metadata, path)
     rows = _rows(frame["report"], *mechanism.row(len(objects)), path)
     return Reports(
         *(objects, users, mechanism, rows),
-        seeded=told.get("seeded") is not False,
-        declared=told.get("declared") is True,
+        seeded=metadata.get("seeded") is not False,
+        declared=metadata.get("declared") is True,
+        places=_places(frame["place"], path) if own_places else None,
     )
 
 
-def _objects(told: dict[str, Any], path: str) -> pl.Series:
+def _objects(metadata: dict[str, Any], path: str) -> pl.Series:
     """The names of objects: text or whole numbers, ascending, none twice."""
-    names = told.get("objects")
+    names = metadata.get("objects")
     kinds = {type(name) for name in names} if isinstance(names, list) else set()
     if kinds not in ({str}, {int}):
         raise InputError(f"{path}: does not tell its objects as crowdveil perturb writes them")
@@ -85,10 +98,20 @@ def _objects(told: dict[str, Any], path: str) -> pl.Series:
     return objects
 
 
-def _rows(reports: pl.Series, many: int, kind: type[np.generic], path: str) -> NDArray[Any]:
-    """(M, many) numbers from bytes."""
-    size = many * np.dtype(kind).itemsize
+def _places(column: pl.Series, path: str) -> Ints:
+    """The places that devices were given: whole numbers from 0, none twice."""
+    if not column.dtype.is_integer() or column.null_count() or column.n_unique() < len(column):
+        raise InputError(f"{path}: two devices have one place, or a device has none")
+    places = column.to_numpy().astype(np.int64)
+    if places.min() < 0:
+        raise InputError(f"{path}: a device's place is below 0")
+    return places
+
+
+def _rows(reports: pl.Series, width: int, kind: type[np.generic], path: str) -> NDArray[Any]:
+    """(M, width) numbers from bytes."""
+    size = width * np.dtype(kind).itemsize
     if reports.dtype != pl.Binary or reports.null_count() or not (reports.bin.size() == size).all():
         raise InputError(f"{path}: a report does not have the {size} bytes that the mechanism sends")
     numbers = np.frombuffer(b"".join(reports.to_list()), dtype=np.dtype(kind).newbyteorder("<"))
-    return numbers.astype(kind).reshape(len(reports), many)
+    return numbers.astype(kind).reshape(len(reports), width)

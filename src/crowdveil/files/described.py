@@ -19,10 +19,10 @@ KEY = "crowdveil"  # of the Parquet metadata
 FORMAT = 1
 
 
-def told_by(
+def metadata_of(
     description: Description, *, seeded: bool, promise: Promise, user_promise: Promise
 ) -> dict[str, Any]:
-    """All that a file tells."""
+    """What a file tells about itself: its mechanism with its parameters, and what was promised."""
     return {
         "format": FORMAT,
         "crowdveil": __version__,
@@ -35,45 +35,42 @@ def told_by(
 
 
 def write_described(
-    frame: pl.DataFrame, told: dict[str, Any], path: str, beside: Path, *, force: bool
+    frame: pl.DataFrame, metadata: dict[str, Any], path: str, beside: Path, *, force: bool
 ) -> None:
-    """A table that tells this: in Parquet metadata, or in a file `beside` a CSV file; not in a pipe."""
+    """Write a table with its metadata: in a Parquet file, in a file `beside` a CSV file, not in a pipe."""
     if path == STDOUT:
         write_table(frame, path, force=force)
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
-            frame.write_parquet(draft, metadata={KEY: to_text(told)})
+            frame.write_parquet(draft, metadata={KEY: to_text(metadata)})
             return
         write_csv(frame, draft)
         with whole_file(beside, force=force) as other:
-            other.write_text(to_text(told | {"sha256": digest(draft)}) + "\n", encoding="utf-8")
+            other.write_text(to_text(metadata | {"sha256": digest(draft)}) + "\n", encoding="utf-8")
 
 
 def digest(path: Path) -> str:
-    """A hash of a table that may be published: it ties it to what is told about it."""
+    """A hash of a table that may be published: it ties its metadata to it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def to_text(told: dict[str, Any]) -> str:
-    """As strict JSON."""
-    return json.dumps(told, allow_nan=False, indent=2)
+def to_text(metadata: dict[str, Any]) -> str:
+    """Metadata as strict JSON."""
+    return json.dumps(metadata, allow_nan=False, indent=2)
 
 
 def from_text(text: str, source: str) -> tuple[Description, dict[str, Any]]:
-    """The mechanism, and all that is told; it can be built."""
+    """The mechanism, which can be built, and all metadata."""
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT:
+        metadata = json.loads(text)
+        if metadata["format"] != FORMAT:
             raise ParameterError("it has another format")
-        description = Description(told["mechanism"], told["parameters"])
-        if description.of_cells:
-            description.build_for_cells()
-        else:
-            description.build()
+        description = Description(metadata["mechanism"], metadata["parameters"])
+        description.build()
     except ParameterError as error:
         raise InputError(f"{source}: its mechanism cannot be used ({error})") from None
     except (KeyError, TypeError, ValueError, RecursionError):
         raise InputError(f"{source}: does not tell a mechanism as crowdveil perturb writes it") from None
-    return description, told
+    return description, metadata

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from crowdveil.errors import InputError
-from crowdveil.files.described import KEY, digest, from_text, told_by, write_described
+from crowdveil.files.described import KEY, digest, from_text, metadata_of, write_described
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import STDOUT, check_new, is_parquet
 from crowdveil.local.described import Description
@@ -40,12 +40,12 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
         }
     )
     promises: dict[str, Any] = {"promise": perturbed.promise, "user_promise": perturbed.user_promise}
-    told = told_by(description, seeded=perturbed.seeded, **promises)
-    write_described(frame, told, path, mechanism_file(path), force=force)
+    metadata = metadata_of(description, seeded=perturbed.seeded, **promises)
+    write_described(frame, metadata, path, mechanism_file(path), force=force)
 
 
 def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
-    """The mechanism that made a file, and all that was told about it; None if these are plain claims.
+    """The mechanism that made a file of noisy claims, and its metadata; None if these are plain claims.
 
     Call it when the file itself has been read. Standard input never tells a mechanism.
     """
@@ -56,13 +56,15 @@ def read_description(path: str) -> tuple[Description, dict[str, Any]] | None:
     text = pl.read_parquet_metadata(path).get(KEY) if parquet else _beside(mechanism_file(path))
     if text is None:
         return None
-    description, told = from_text(text, source)
-    if not parquet and told.get("sha256") != digest(Path(path)):
+    description, metadata = from_text(text, source)
+    if description.about != "claims":
+        raise InputError(f"{source}: tells a mechanism that reports about every cell, not noisy claims")
+    if not parquet and metadata.get("sha256") != digest(Path(path)):
         raise InputError(
             f"{path}: is not the file that {source} tells of, or was changed; "
             "perturb anew, or remove the latter if these are plain claims"
         )
-    return description, told
+    return description, metadata
 
 
 def _beside(path: Path) -> str | None:
@@ -74,10 +76,10 @@ def _beside(path: Path) -> str | None:
         raise InputError(f"{path}: cannot be read") from None
 
 
-def promised(description: Description, told: dict[str, Any], claims: int) -> tuple[str, str]:
+def promised(description: Description, metadata: dict[str, Any], claims: int) -> tuple[str, str]:
     """What is promised about each claim and to a user of so many, in words; nothing under a seed."""
-    if told.get("seeded") is not False:
+    if metadata.get("seeded") is not False:
         nothing = "No differential privacy guarantee: the noise came from a fixed seed."
         return nothing, nothing
     mechanism = description.build()
-    return mechanism.claim_level().sentence(), mechanism.user_level(claims).sentence()
+    return mechanism.promise().sentence(), mechanism.promise("user", claims).sentence()

@@ -1,7 +1,7 @@
 """Randomized response for every cell of a user, NULL included: nobody learns what was answered, or whether.
 
 An answer is rounded at random to one of some evenly spaced levels, without bias; then the level, or NULL, is
-told as it is with a chance that is e^epsilon times that of any other symbol. With as many levels as answers
+sent unchanged with a chance that is e^epsilon times that of any other symbol. With as many levels as answers
 this is randomized response with NULL (RR of Sun et al. 2018), with two levels it is *three symbols*.
 
 What shows: who takes part.
@@ -9,21 +9,25 @@ What shows: who takes part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from crowdveil.accounting.parameters import check_whole
-from crowdveil.accounting.rounding import up
 from crowdveil.answers import CellReports, Domain, Symbols
-from crowdveil.arrays import Codes, Floats
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee, rational
+from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import cells
-from crowdveil.local.reports import Device
+from crowdveil.local.described import Description
+from crowdveil.local.mechanism import Shortcut
+from crowdveil.local.recommended import recommended_levels
+from crowdveil.local.reports import CellMechanism, Device, pure
+from crowdveil.local.wish import Wish
 from crowdveil.randomness import Words
 from crowdveil.randomness.response import Response
 
@@ -41,8 +45,11 @@ def check_symbols(rows: Symbols, last: int) -> None:
 
 
 @dataclass(frozen=True)
-class CellResponse:
+class CellResponse(CellMechanism):
     """Parameters: epsilon for each cell, the domain, and how many levels answers are rounded to."""
+
+    name: ClassVar[str] = "cell-response"
+    method: ClassVar[str] = "cell response"
 
     epsilon: float
     domain: Domain
@@ -53,13 +60,8 @@ class CellResponse:
             raise ParameterError(
                 f"levels must be at least 2 and at most {self.domain.size}, not {self.levels}"
             )
-        rational(self.epsilon, what="epsilon")  # refuses what tells nothing
+        rational(self.epsilon, what="epsilon")  # refuses an epsilon that is too small or too large
         _ = self.response
-
-    @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "cell response"
 
     @property
     def rounded_to(self) -> int:
@@ -100,11 +102,17 @@ class CellResponse:
         """A device sends a byte for each object."""
         return objects, np.uint8
 
-    def device(self, _objects: pl.Series, _users: pl.Series) -> Device:
+    def bounds(self, objects: int, _place: int) -> list[tuple[int, int]]:
+        """A level, or NULL."""
+        return [(0, self.rounded_to)] * objects
+
+    def device(self, _objects: pl.Series, _places: Ints) -> Device:
         """What each user's device does."""
         return self._fill_row
 
-    def received(self, objects: pl.Series, users: pl.Series, rows: Symbols) -> CellReports:
+    def received(
+        self, objects: pl.Series, users: pl.Series, rows: Symbols, _places: Ints | None = None
+    ) -> CellReports:
         """The symbols with the law that made them."""
         check_symbols(rows, self.rounded_to)
         return CellReports(objects, users, self.domain, rows, self.law, self.level_values)
@@ -115,12 +123,26 @@ class CellResponse:
             *(self.response.keep, self.response.other, out),
         )
 
-    def cell_level(self) -> Guarantee:
-        """What is promised about each cell: pure epsilon."""
-        return Guarantee(self.response.epsilon, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Guarantee:
+        """Pure epsilon for each cell; for a user the sum over `count` objects."""
+        epsilon = self.response.epsilon
+        return pure(self._unit(unit, count), count, epsilon, Fraction(epsilon), ASSUMPTIONS)
 
-    def user_level(self, objects: int) -> Guarantee:
-        """What is promised to a user about all cells: their epsilons' sum."""
-        check_whole(objects, "the number of objects")
-        whole = up(Fraction(self.response.epsilon) * objects)
-        return replace(self.cell_level(), epsilon=whole, unit="user")
+
+def _with_levels(choose: Callable[[Wish], int]) -> Callable[[Wish], Description]:
+    """Randomized response on as many levels as are chosen from a wish."""
+
+    def describe(wish: Wish) -> Description:
+        described = CellResponse.describe(wish)
+        return replace(described, parameters={**described.parameters, "levels": choose(wish)})
+
+    return describe
+
+
+RR = Shortcut(CellResponse, _with_levels(lambda wish: wish.domain.size))
+THREE_SYMBOLS = Shortcut(CellResponse, _with_levels(lambda _: 2))
+AUTO = Shortcut(
+    CellResponse,
+    _with_levels(lambda wish: recommended_levels(wish.strength, wish.domain, wish.sparsity)),
+    options=("sparsity",),
+)

@@ -17,6 +17,7 @@ import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,8 +26,8 @@ from crowdveil.accounting.parameters import check_positive, check_whole
 from crowdveil.accounting.rounding import up
 from crowdveil.answers import Answers, Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.errors import InputError
-from crowdveil.guarantee import Guarantee, NoGuarantee, rational, rounded_up
+from crowdveil.errors import InputError, ParameterError
+from crowdveil.guarantee import Guarantee, NoGuarantee, Unit, rational, rounded_up
 from crowdveil.kernels import factors
 from crowdveil.local.predictions import (
     STEPS,
@@ -36,7 +37,7 @@ from crowdveil.local.predictions import (
     solved,
     symmetric,
 )
-from crowdveil.local.reports import Device
+from crowdveil.local.reports import CellMechanism, Device
 from crowdveil.local.sound_factorization import PUBLIC_PROFILES
 from crowdveil.randomness import Words, scales
 from crowdveil.randomness.samplers import fill_discrete_laplace
@@ -51,11 +52,16 @@ SINGULAR = 1e-9  # a Gram matrix whose smallest eigenvalue is no larger part of 
 
 
 @dataclass(frozen=True)
-class Factorization:
+class Factorization(CellMechanism):
     """Parameters: the paper's epsilon, the domain, dimensions, the profiles' public seed, and a ridge.
 
     Without a ridge users need enough answers for an invertible Gram matrix, or their profile does not exist.
     """
+
+    name: ClassVar[str] = "mf"
+    method: ClassVar[str] = "factorization"
+    units: ClassVar[tuple[Unit, ...]] = ("cell", "user", "claim")
+    options: ClassVar[tuple[str, ...]] = ("dimensions", "ridge")
 
     epsilon: float
     domain: Domain
@@ -69,11 +75,6 @@ class Factorization:
             check_positive(self.ridge, "the ridge")
         object_profiles(pl.Series([], dtype=pl.Int64), self.dimensions, self.seed)  # refuses both if bad
         _ = self.scale
-
-    @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "factorization"
 
     @cached_property
     def scale(self) -> Fraction:
@@ -89,7 +90,11 @@ class Factorization:
         """A device sends its user's profile."""
         return self.dimensions, np.float64
 
-    def device(self, objects: pl.Series, _users: pl.Series) -> Device:
+    def bounds(self, _objects: int, _place: int) -> list[tuple[int, int]]:
+        """None: a profile is made of floats, and hides no NULL."""
+        raise ParameterError("mf does not send whole numbers: no campaign can use it")
+
+    def device(self, objects: pl.Series, _places: Ints) -> Device:
         """What each user's device does."""
         profiles, d = self.profiles(objects), self.dimensions
         check_profiles(profiles, len(objects), d)
@@ -102,7 +107,9 @@ class Factorization:
 
         return fill
 
-    def received(self, objects: pl.Series, users: pl.Series, rows: Floats) -> Predictions:
+    def received(
+        self, objects: pl.Series, users: pl.Series, rows: Floats, _places: Ints | None = None
+    ) -> Predictions:
         """Predictions from users' profiles and those of objects."""
         if not np.isfinite(rows).all():
             raise InputError("a user's profile has an entry that is not a finite number")
@@ -121,6 +128,7 @@ class Factorization:
 
     def check(self, answers: Answers) -> None:
         """Refuse answers of which some user's profile would not exist, before anything is drawn."""
+        super().check(answers)
         if self.ridge:
             return
         profiles, d = self.profiles(answers.objects), self.dimensions
@@ -150,23 +158,19 @@ class Factorization:
                 "some users have too few answers for their profile: the ridge decides it", stacklevel=2
             )
         lifted = np.maximum(values, 0.0) + self.ridge
-        found: Floats = solved(lifted, vectors, noisy[None] / float(STEPS))[0]
-        return found
+        profile: Floats = solved(lifted, vectors, noisy[None] / float(STEPS))[0]
+        return profile
 
-    def value_level(self) -> Guarantee:
-        """What holds for the value of an answer, if it is public which objects were answered."""
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Guarantee | NoGuarantee:
+        """Nothing for a cell or a user, because NULL shows.
+
+        For a "claim", the value of one answer, an epsilon holds if it is public which objects were answered.
+        """
         epsilon = up((self.domain.size - 1) * STEPS / self.scale)
-        return Guarantee(epsilon, 0.0, "claim", "replace-one", "local", ASSUMPTIONS)
-
-    def cell_level(self) -> NoGuarantee:
-        """What is promised about each cell: nothing, because NULL shows."""
+        if self._unit(unit, count) == "claim":
+            return Guarantee(epsilon, 0.0, "claim", "replace-one", "local", ASSUMPTIONS)
         return NoGuarantee(
             "which objects were answered is not protected, as a user's profile shows it. What holds is for "
-            f"the values of answers only: epsilon = {rounded_up(self.value_level().epsilon)} for each, if "
-            "who answered about what is public."
+            f"the values of answers only: epsilon = {rounded_up(epsilon)} for each, if who answered about "
+            "what is public."
         )
-
-    def user_level(self, objects: int) -> NoGuarantee:
-        """What is promised to a user: nothing, because it is nothing for a cell."""
-        check_whole(objects, "the number of objects")
-        return self.cell_level()

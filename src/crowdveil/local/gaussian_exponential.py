@@ -4,9 +4,9 @@ Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd 
 Notation: lambda2 = `rate` of the variances, so that their mean is 1 / rate and the average size of the noise
 1/sqrt(2 rate). lambda1, b, eta, gamma_s, c as in the paper, for `paper_bound` only.
 
-With a fresh variance for each claim the noise *is* Laplace noise: `fresh_variance`. With one variance for all
-claims of a user (`VariancePerUser`) the promise is weak, because the variance may be tiny; a floor under it
-mends that. The proofs are in docs/guarantees/sensing.md.
+With a fresh variance for each claim the noise *is* Laplace noise (`fresh_variances`). With one variance for
+all claims of a user (`VariancePerUser`) the promise is weak, because the variance may be tiny; a floor under
+it mends that. The proofs are in docs/guarantees/sensing.md.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from math import ceil, expm1, log1p, sqrt
+from typing import ClassVar
 
 from crowdveil.accounting import (
     floored_variance_delta,
@@ -28,15 +29,18 @@ from crowdveil.accounting.rounding import slack, up
 from crowdveil.arrays import Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee, Promise, Unit, rounded_up
+from crowdveil.local.described import Description
 from crowdveil.local.grid import Grid
-from crowdveil.local.laplace import ASSUMPTIONS, Laplace, most_claims, so_many
+from crowdveil.local.laplace import ASSUMPTIONS, most_claims, so_many
+from crowdveil.local.perturbed import ClaimMechanism
+from crowdveil.local.wish import Wish
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words
 from crowdveil.randomness.gaussian import fill_discrete_gaussian
 from crowdveil.randomness.samplers import INTEGER_LIMIT, discrete_laplace
 
-EPSILON = 1.0  # where the delta of a variance without a floor is told
+EPSILON = 1.0  # at which the delta of a variance without a floor is stated
 LEAST_DELTA = 1e-3  # without a floor none below is printed, though it may be true
 MOST_DELTA = 0.999  # a promise that fails more often is none
 ALWAYS = 4  # variance, in squared steps, that makes up for the grid
@@ -47,14 +51,8 @@ SMALLEST_DELTA = 1e-20  # that can be asked for
 _LOST = 1e-27  # what grid and cap can add to a delta, for up to MOST_CLAIMS claims
 
 
-def fresh_variance(rate: float, range: Range, resolution: float | None = None) -> Laplace:
-    """The paper's noise with a fresh variance for each claim: Laplace noise of scale 1/sqrt(2 rate)."""
-    _check_rate(rate)
-    grid = Grid.of(range, resolution)
-    return Laplace(grid.steps * grid.step * sqrt(2.0 * rate), range, resolution)
-
-
-def _check_rate(rate: float) -> None:
+def check_rate(rate: float) -> None:
+    """Refuse what is no rate of variances."""
     check_positive(rate, "the rate of the variances (lambda2)")
 
 
@@ -78,11 +76,15 @@ class WeakGuarantee(Guarantee):
 
 
 @dataclass(frozen=True)
-class VariancePerUser:
+class VariancePerUser(ClaimMechanism):
     """Parameters: one variance for all claims of a user, floor + an exponential one of that rate.
 
     With a floor the promise is an epsilon at `delta`, without one the (large) delta at epsilon = 1.
     """
+
+    name: ClassVar[str] = "gaussian-exponential-per-user"
+    method: ClassVar[str] = "local gauss-exp"
+    options: ClassVar[tuple[str, ...]] = ("resolution", "lambda2", "floor", "delta")
 
     rate: float
     range: Range
@@ -91,23 +93,28 @@ class VariancePerUser:
     delta: float = 1e-6
 
     def __post_init__(self) -> None:
-        _check_rate(self.rate)
+        check_rate(self.rate)
         if self.floor:
             check_positive(self.floor, "the floor under the variance")
         _check_delta(self.delta)
-        num, den = self.variance(CAP)
-        if num >= INTEGER_LIMIT:
+        if self.variance(CAP)[0] >= INTEGER_LIMIT:
             raise ParameterError("the resolution is too fine for so much noise: use a coarser one")
-        self.grid.check_noise(sqrt(num / den))
+        self.grid.check_noise(self.largest_deviation)
 
-    @property
-    def method(self) -> str:
-        """The mechanism's name."""
-        return "local gauss-exp"
+    @classmethod
+    def describe(cls, wish: Wish) -> Description:
+        """The rate of variances is asked for as lambda2, and in place of epsilon."""
+        asked = wish.given("lambda2", "floor", "delta")
+        if "lambda2" not in asked or wish.epsilon is not None:
+            raise ParameterError("--variance-per-user needs --lambda2 (crowdveil plan sensing finds it)")
+        if "delta" in asked and "floor" not in asked:
+            raise ParameterError("--delta goes with --floor: without one the promise is told at epsilon = 1")
+        parameters = {"rate": asked.pop("lambda2"), "range": list(cls.ends(wish))}
+        return Description(cls.name, parameters | wish.given("resolution") | asked)
 
     @cached_property
     def grid(self) -> Grid:
-        """Where claims are rounded to."""
+        """The public grid that claims are rounded to."""
         return Grid.of(self.range, self.resolution)
 
     @cached_property
@@ -117,7 +124,7 @@ class VariancePerUser:
 
     @cached_property
     def _parts(self) -> int:
-        """Variances are multiples of 1 / so many squared steps: as many as the sampler can take."""
+        """Variances are multiples of 1 / parts squared steps: the finest that the sampler takes."""
         per_step = self._mean_asked_for / STEPS_TO_MEAN
         parts = 1
         while 2 * parts * per_step <= 2**21 - 1 and 2 * parts * (ALWAYS + self.floor_in_steps) < 2**39:
@@ -139,12 +146,18 @@ class VariancePerUser:
         return Fraction(STEPS_TO_MEAN * self._step, self._parts)
 
     def variance(self, steps: int) -> tuple[int, int]:
-        """The variance after so many steps, as a fraction num/den of squared steps of the grid."""
+        """The variance after that many steps, as a fraction num/den of squared steps of the grid."""
         return (ALWAYS + self.floor_in_steps) * self._parts + steps * self._step, self._parts
 
     @property
+    def largest_deviation(self) -> float:
+        """The standard deviation of the noise at the largest variance that can be drawn, in steps."""
+        num, den = self.variance(CAP)
+        return sqrt(num / den)
+
+    @property
     def noise_variance(self) -> float:
-        """The mean variance of a noisy claim around the rounded one; that of each user is not told."""
+        """The mean variance of a noisy claim around the rounded one; that of each user is not sent."""
         steps = expm1(-CAP / STEPS_TO_MEAN) / expm1(-1 / STEPS_TO_MEAN)
         return (ALWAYS + self.floor_in_steps + steps * self._step / self._parts) * self.grid.step**2
 
@@ -172,13 +185,21 @@ class VariancePerUser:
         _check_delta(delta)
         return _floored_epsilon(self, delta, self._shift(claims))
 
-    def claim_level(self) -> Promise:
-        """What is promised about each claim."""
-        return self._promise("claim", 1, ASSUMPTIONS)
-
-    def user_level(self, claims: int) -> Promise:
-        """What is promised to a user about so many claims."""
-        return self._promise("user", claims, (*ASSUMPTIONS, most_claims(claims)))
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Promise:
+        """With a floor an epsilon at `delta`, else a large delta at epsilon = 1, or nothing."""
+        unit = self._unit(unit, count)
+        claims = count if unit == "user" else 1
+        assumptions = (*ASSUMPTIONS, most_claims(count)) if unit == "user" else ASSUMPTIONS
+        if self.floor:
+            epsilon = self.epsilon_at(self.delta, claims)
+            return Guarantee(epsilon, self.delta, unit, "replace-one", "local", assumptions)
+        delta = max(LEAST_DELTA, self.delta_at(EPSILON, claims))
+        if delta > MOST_DELTA:
+            return NoGuarantee(
+                f"the variance is so often too small for {so_many(claims)} that no delta below "
+                f"{MOST_DELTA:g} is proved at epsilon = {EPSILON:g}."
+            )
+        return WeakGuarantee(EPSILON, delta, unit, "replace-one", "local", assumptions)
 
     def _shift(self, claims: int) -> float:
         """How far so many claims can move together, in steps (L2), rounded up."""
@@ -193,18 +214,6 @@ class VariancePerUser:
         if self.floor:
             return floored_variance_delta(rate, shift, self.floor_in_steps, epsilon)
         return shared_variance_delta(rate, shift, epsilon)
-
-    def _promise(self, unit: Unit, claims: int, assumptions: tuple[str, ...]) -> Promise:
-        if self.floor:
-            epsilon = self.epsilon_at(self.delta, claims)
-            return Guarantee(epsilon, self.delta, unit, "replace-one", "local", assumptions)
-        delta = max(LEAST_DELTA, self.delta_at(EPSILON, claims))
-        if delta > MOST_DELTA:
-            return NoGuarantee(
-                f"the variance is so often too small for {so_many(claims)} that no delta below "
-                f"{MOST_DELTA:g} is proved at epsilon = {EPSILON:g}."
-            )
-        return WeakGuarantee(EPSILON, delta, unit, "replace-one", "local", assumptions)
 
 
 @cache

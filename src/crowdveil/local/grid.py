@@ -13,6 +13,8 @@ from crowdveil.errors import ParameterError
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness.samplers import INTEGER_LIMIT
 
+DEVIATIONS = 1000.0  # noise does not lead farther: Laplace noise has a chance of e^-1414 to
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -44,7 +46,7 @@ class Grid:
         return int(np.count_nonzero((values < self.low) | (values > self.high)))
 
     def places(self, values: Floats) -> Ints:
-        """The nearest place of each value, or of the end that it lies beyond."""
+        """The nearest place of each value, or of the end that it lies beyond; halves go to the even place."""
         inside = np.clip(values, self.low, self.high)
         nearest = np.rint((inside - self.low) / self.step)
         return np.clip(nearest, 0, self.steps).astype(np.int64)
@@ -54,8 +56,12 @@ class Grid:
         there: Floats = self.low + self.step * places.astype(np.float64)
         return there
 
+    def farthest(self, deviation: float) -> int:
+        """The farthest place that noise of that standard deviation, in steps, is taken to lead to."""
+        return self.steps + ceil(DEVIATIONS * deviation)
+
     def check_noise(self, deviation: float) -> None:
-        """Refuse noise, of that deviation in steps, that could lead beyond the largest value."""
-        farthest = max(abs(self.low), abs(self.high)) + 1000.0 * deviation * self.step
+        """Refuse noise, of that standard deviation in steps, that could lead beyond the largest value."""
+        farthest = max(abs(self.low), abs(self.high)) + DEVIATIONS * deviation * self.step
         if not farthest <= LARGEST_VALUE:
             raise ParameterError(f"range and noise together go beyond {LARGEST_VALUE:g}")

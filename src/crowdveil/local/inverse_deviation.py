@@ -89,23 +89,23 @@ def on_symbols(reports: CellReports, *, engine: LocalEngine | None = None) -> Tr
     values = np.append(reports.levels, 0.0)
 
     def means(weights: Floats) -> Floats:
-        sums, whole = np.empty(objects), np.empty(objects)
-        symbol_counts.weighed_values(reports.symbols, values, weights, sums, whole)
-        return _ratios(sums, whole)
+        sums, total_weights = np.empty(objects), np.empty(objects)
+        symbol_counts.weighed_values(reports.symbols, values, weights, sums, total_weights)
+        return _ratios(sums, total_weights)
 
     def losses(truths: Floats) -> Floats:
-        squares, told = np.empty(users), np.empty(users)
-        symbol_counts.squares_by_user(reports.symbols, values, truths, squares, told)
-        return _ratios(squares, told)
+        squares, counts = np.empty(users), np.empty(users)
+        symbol_counts.squares_by_user(reports.symbols, values, truths, squares, counts)
+        return _ratios(squares, counts)
 
     return infer(reports.objects, reports.users, reports.domain, means, losses)
 
 
-def _sums(places: Ints | Codes, numbers: Floats, many: int) -> Floats:
-    return np.bincount(places, numbers, minlength=many).astype(np.float64)
+def _sums(places: Ints | Codes, numbers: Floats, count: int) -> Floats:
+    return np.bincount(places, numbers, minlength=count).astype(np.float64)
 
 
-def _ratios(sums: Floats, whole: Floats) -> Floats:
+def _ratios(sums: Floats, weights: Floats) -> Floats:
     """NaN where there is nothing to divide by."""
-    found: Floats = np.divide(sums, whole, out=np.full(sums.size, np.nan), where=whole > 0)
-    return found
+    ratios: Floats = np.divide(sums, weights, out=np.full(sums.size, np.nan), where=weights > 0)
+    return ratios

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import exp, expm1, nextafter, sqrt
+from typing import ClassVar
 
 from crowdveil import accounting
 from crowdveil.accounting import NoiseEvent, events_epsilon
 from crowdveil.accounting.rounding import up, up_to
 from crowdveil.arrays import Ints
-from crowdveil.guarantee import Guarantee, rational
+from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.local.grid import Grid
+from crowdveil.local.perturbed import ClaimMechanism
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words, scales
@@ -43,24 +45,23 @@ def so_many(claims: int) -> str:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(ClaimMechanism):
     """Parameters: epsilon for each claim on a public range and grid (by default 1,000 steps)."""
+
+    name: ClassVar[str] = "laplace"
+    method: ClassVar[str] = "local laplace"
+    options: ClassVar[tuple[str, ...]] = ("resolution",)
 
     epsilon: float
     range: Range
     resolution: float | None = None
 
     def __post_init__(self) -> None:
-        self.grid.check_noise(sqrt(2) * float(self.scale))
-
-    @property
-    def method(self) -> str:
-        """The mechanism's name."""
-        return "local laplace"
+        self.grid.check_noise(self.largest_deviation)
 
     @cached_property
     def grid(self) -> Grid:
-        """Where claims are rounded to."""
+        """The public grid that claims are rounded to."""
         return Grid.of(self.range, self.resolution)
 
     @cached_property
@@ -73,6 +74,11 @@ class Laplace:
     def realised(self) -> float:
         """The epsilon that the noise gives a claim, never above the one asked for."""
         return up_to(self.grid.steps / self.scale, self.epsilon)
+
+    @property
+    def largest_deviation(self) -> float:
+        """The standard deviation of the noise in steps, not rounded down."""
+        return sqrt(2) * float(self.scale)
 
     @property
     def noise_variance(self) -> float:
@@ -90,26 +96,19 @@ class Laplace:
         """Fill `out` with a user's noise, in steps."""
         fill_discrete_laplace(state, self.scale.numerator, self.scale.denominator, out)
 
-    def claim_level(self) -> Guarantee:
-        """What is promised about each claim: pure epsilon."""
-        return Guarantee(
-            epsilon=self.realised,
-            delta=0.0,
-            unit="claim",
-            adjacency="replace-one",
-            trust="local",
-            assumptions=ASSUMPTIONS,
-        )
-
-    def user_level(self, claims: int, delta: float = 0.0) -> Guarantee:
-        """What is promised to a user about so many claims: their epsilons' sum or, at a delta, less."""
-        basic = replace(
-            accounting.user_level(self.claim_level(), claims),
-            epsilon=up(claims * self.grid.steps / self.scale),
-            assumptions=(*ASSUMPTIONS, most_claims(claims)),
+    def promise(self, unit: Unit | None = None, count: int = 1, *, delta: float = 0.0) -> Guarantee:
+        """Pure epsilon for each claim; for a user the sum over `count` claims or, at a delta, less."""
+        unit = self._unit(unit, count)
+        claim = Guarantee(self.realised, 0.0, "claim", "replace-one", "local", ASSUMPTIONS)
+        if unit == "claim":
+            return claim
+        user = replace(
+            accounting.user_level(claim, count),
+            epsilon=up(count * self.grid.steps / self.scale),
+            assumptions=(*ASSUMPTIONS, most_claims(count)),
         )
         if not delta:
-            return basic
+            return user
         scale = nextafter(float(self.scale), 0.0)  # never more noise than there is
-        noise = NoiseEvent("discrete_laplace", scale, self.grid.steps, claims)
-        return replace(basic, epsilon=min(basic.epsilon, events_epsilon([noise], delta)), delta=delta)
+        noise = NoiseEvent("discrete_laplace", scale, self.grid.steps, count)
+        return replace(user, epsilon=min(user.epsilon, events_epsilon([noise], delta)), delta=delta)

@@ -11,38 +11,42 @@ lie between the answers and what stands for NULL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, sinh
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from crowdveil.accounting.parameters import check_whole
-from crowdveil.accounting.rounding import up, up_to
+from crowdveil.accounting.rounding import up_to
 from crowdveil.answers import CellReports, Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee, rational, rounded_up
+from crowdveil.guarantee import Guarantee, Unit, rational, rounded_up
 from crowdveil.kernels import laplace_cells
 from crowdveil.kernels.laplace_cells import Places
 from crowdveil.local.cell_response import ASSUMPTIONS
 from crowdveil.local.inverse_deviation import infer
-from crowdveil.local.reports import Device
+from crowdveil.local.reports import CellMechanism, Device, pure
 from crowdveil.randomness import Words, scales
 from crowdveil.randomness.laplace_table import LaplaceTable
 from crowdveil.truths import Truths
 
-MOST = 2**15 - 1  # a report has two bytes; what lies beyond is told as this
-RANGES_PER_SCALE = 4  # of places that are told apart for inference: finer ones would tell hardly more
+MOST = 2**15 - 1  # a report has two bytes; what lies beyond is sent as this
+RANGES_PER_SCALE = 4  # ranges of places for inference: finer ones would hardly add information
 SCALES_TOLD = 3  # beyond either end of the domain
 SCALES_WITHIN = 16  # so many scales fit, so that this happens to one report in eight million
 
 
 @dataclass(frozen=True)
-class LaplaceCells:
+class LaplaceCells(CellMechanism):
     """Parameters: epsilon for each cell, the domain, and the answer in place of NULL (default: random)."""
+
+    name: ClassVar[str] = "lp"
+    method: ClassVar[str] = "laplace cells"
+    options: ClassVar[tuple[str, ...]] = ("null",)
 
     epsilon: float
     domain: Domain
@@ -60,11 +64,6 @@ class LaplaceCells:
                 f"epsilon must be at least {rounded_up(least, 3)} on so many answers, not {self.epsilon:g}: "
                 "noisy answers would not fit into two bytes"
             )
-
-    @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "laplace cells"
 
     @cached_property
     def scale(self) -> Fraction:
@@ -95,11 +94,17 @@ class LaplaceCells:
         """A device sends two bytes for each object: steps above the domain's low end."""
         return objects, np.int16
 
-    def device(self, _objects: pl.Series, _users: pl.Series) -> Device:
+    def bounds(self, objects: int, _place: int) -> list[tuple[int, int]]:
+        """Whatever lies beyond is set to the nearer end."""
+        return [(-MOST, MOST)] * objects
+
+    def device(self, _objects: pl.Series, _places: Ints) -> Device:
         """What each user's device does."""
         return self._fill_row
 
-    def received(self, objects: pl.Series, users: pl.Series, rows: Places) -> LaplaceReports:
+    def received(
+        self, objects: pl.Series, users: pl.Series, rows: Places, _places: Ints | None = None
+    ) -> LaplaceReports:
         """The noisy places, and what is public about their noise."""
         return LaplaceReports(objects, users, self, rows)
 
@@ -120,15 +125,10 @@ class LaplaceCells:
         self._table.fill(state, noise)
         laplace_cells.fill_noisy(state, answered, codes, self.domain.size, null, noise, MOST, out)
 
-    def cell_level(self) -> Guarantee:
-        """What is promised about each cell: pure epsilon."""
-        return Guarantee(self.realised, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
-
-    def user_level(self, objects: int) -> Guarantee:
-        """What is promised to a user about all cells: their epsilons' sum."""
-        check_whole(objects, "the number of objects")
-        whole = up(objects * (self.domain.size - 1) / self.scale)
-        return replace(self.cell_level(), epsilon=whole, unit="user")
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Guarantee:
+        """Pure epsilon for each cell; for a user the sum over `count` objects."""
+        exact = (self.domain.size - 1) / self.scale
+        return pure(self._unit(unit, count), count, self.realised, exact, ASSUMPTIONS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,50 +7,141 @@ the same law as the simulation with a table, under a seed even the same values.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
-from crowdveil.guarantee import SEEDED, Promise
+from crowdveil.guarantee import SEEDED, Promise, Unit
 from crowdveil.kernels import layout
+from crowdveil.local.device_input import ascending, finite_numbers, public_objects
 from crowdveil.local.grid import Grid
+from crowdveil.local.mechanism import About, Mechanism
+from crowdveil.local.wire import Wire, opened, sealed, whole_number
+from crowdveil.local.wish import Wish
 from crowdveil.noise_law import NoiseLaw
+from crowdveil.public_range import Range
 from crowdveil.randomness import Name, Randomness, Words, secure
 from crowdveil.randomness.chacha import STATE_WORDS, start
 
 
-class Mechanism(Protocol):
-    """Noise that a device adds to all claims of its user, and what it promises."""
+class ClaimMechanism(Mechanism):
+    """Noise that a device adds to all claims of its user, in whole steps of a public grid."""
+
+    about: ClassVar[About] = "claims"
+    counted: ClassVar[str] = "claims"
+    unit: ClassVar[Unit] = "claim"
+    units: ClassVar[tuple[Unit, ...]] = ("claim", "user")
 
     @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams: at most 16 bytes."""
-
-    @property
+    @abstractmethod
     def grid(self) -> Grid:
-        """Where claims are rounded to."""
+        """The public grid that claims are rounded to."""
 
     @property
+    @abstractmethod
+    def largest_deviation(self) -> float:
+        """The standard deviation of the noise in steps, the largest that a device can draw."""
+
+    @property
+    @abstractmethod
     def noise_variance(self) -> float:
         """The variance of a noisy claim around the rounded one."""
 
     @property
+    @abstractmethod
     def law(self) -> NoiseLaw:
         """What is publicly known about the noise."""
 
+    @abstractmethod
     def fill_noise(self, state: Words, out: Ints) -> None:
         """Fill `out` with the noise of one user's claims, in steps of the grid."""
 
-    def claim_level(self) -> Promise:
-        """What is promised about each claim."""
+    @classmethod
+    def ends(cls, wish: Wish) -> tuple[float, float]:
+        """The ends of the public range."""
+        return wish.range.low, wish.range.high
 
-    def user_level(self, claims: int) -> Promise:
-        """What is promised to a user about all of so many claims."""
+    @classmethod
+    def public_range(cls, low: float, high: float) -> dict[str, Any]:
+        """The public range of values."""
+        return {"range": Range(low, high)}
+
+    def noisy_places(self, values: Any, *, user: Name = "", rng: Randomness | None = None) -> Ints:
+        """Noisy places on the grid of one user's values, which are in the order of their objects' names."""
+        numbers = finite_numbers(values)
+        if numbers.size == 0:
+            raise InputError("the values must be a row of at least one number")
+        return self.grid.places(numbers) + _noise(self, [user], np.array([numbers.size]), rng or secure())
+
+    def report_one(
+        self,
+        values: Mapping[Name, float],
+        objects: Iterable[Name] | None = None,
+        *,
+        place: int = 0,  # noqa: ARG002, all devices are asked about the same
+        user: Name = "",
+        rng: Randomness | None = None,
+    ) -> Wire:
+        """The objects of the user's claims, and where these lie on the grid, with noise.
+
+        Without a list of objects the claims may be about any; the place does not matter.
+        """
+        names, order = ascending(values, "object")
+        if objects is not None and not set(names) <= set(public_objects(objects)):
+            raise InputError("there is a claim about an object that is not listed")
+        numbers = list(values.values())
+        places = self.noisy_places([numbers[at] for at in order], user=user, rng=rng)
+        return self.to_wire(dict(zip(names.to_list(), places.tolist(), strict=True)))
+
+    def to_wire(self, places: Mapping[Name, int]) -> Wire:
+        """Noisy places by object as plain JSON: a list of pairs of an object and a whole number of steps."""
+        return sealed(self.name, [[name, place] for name, place in places.items()])
+
+    def from_wire(
+        self,
+        wire: Any,
+        objects: Iterable[Name],
+        *,
+        place: int = 0,  # noqa: ARG002
+    ) -> dict[Name, int]:
+        """Noisy places on the grid, by object."""
+        return self._received(wire, frozenset(public_objects(objects).to_list()))
+
+    def collected(
+        self,
+        wires: Mapping[Name, Any],
+        objects: Iterable[Name],
+        places: Mapping[Name, int] | None = None,  # noqa: ARG002
+    ) -> Claims:
+        """The noisy claims of all users whose devices reported."""
+        known = frozenset(public_objects(objects).to_list())
+        received = {user: self._received(wire, known) for user, wire in wires.items()}
+        steps = [step for sent in received.values() for step in sent.values()]
+        return Claims.from_columns(
+            [name for sent in received.values() for name in sent],
+            [user for user, sent in received.items() for _ in sent],
+            self.grid.values(np.array(steps, dtype=np.int64)),
+        )
+
+    def _received(self, wire: Any, known: frozenset[Name]) -> dict[Name, int]:
+        pairs = opened(wire, self.name)
+        if type(pairs) is not list or not 1 <= len(pairs) <= len(known):
+            raise InputError("a report has at least one claim, and at most one about each object")
+        farthest, places = self.grid.farthest(self.largest_deviation), dict[Name, int]()
+        for pair in pairs:
+            if type(pair) is not list or len(pair) != 2 or type(pair[0]) not in (str, int):
+                raise InputError("a claim of a report is a pair: an object, and a whole number of steps")
+            name, place = pair
+            if name not in known or name in places:
+                raise InputError("a report has a claim about an object that is not listed, or two about one")
+            places[name] = whole_number(place, -farthest, farthest)
+        return places
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,61 +166,50 @@ class Perturbed:
             object.__setattr__(self, "user_promise", SEEDED)
 
 
-def perturb(claims: Claims, parameters: Mechanism, *, rng: Randomness | None = None) -> Perturbed:
+def perturb(claims: Claims, mechanism: ClaimMechanism, *, rng: Randomness | None = None) -> Perturbed:
     """Every claim as its user's device would send it."""
     rng = rng or secure()
-    grid = parameters.grid
+    grid = mechanism.grid
     by_user = np.argsort(claims.user_codes, kind="stable")  # and by object, as claims are laid out
-    each = claims.claims_per_user()
+    counts = claims.claims_per_user()
     places = grid.places(claims.values)
-    places[by_user] += _noise(parameters, claims.users, each, rng)
+    places[by_user] += _noise(mechanism, claims.users, counts, rng)
     return Perturbed(
         claims=_laid_out(claims, grid.values(places)),
-        promise=parameters.claim_level(),
-        user_promise=parameters.user_level(max(1, int(each.max()))),
-        law=parameters.law,
+        promise=mechanism.promise(),
+        user_promise=mechanism.promise("user", most_claims_of_a_user(claims)),
+        law=mechanism.law,
         clamped=grid.clamped(claims.values),
         seeded=not rng.private,
     )
 
 
+def most_claims_of_a_user(claims: Claims) -> int:
+    """How many claims the user with the most has, at least 1."""
+    return max(1, int(claims.claims_per_user().max()))
+
+
 def perturb_one(
-    values: Any, parameters: Mechanism, *, user: Name = "", rng: Randomness | None = None
+    values: Any, mechanism: ClaimMechanism, *, user: Name = "", rng: Randomness | None = None
 ) -> Floats:
     """The values of one device's user, as they may leave the device; in the order given.
 
     Give the claims in the order of their objects' names. Call it once: noise that is drawn again for the same
     claims averages out, and every call costs what the first did.
     """
-    numbers = _numbers(values)
-    places = parameters.grid.places(numbers)
-    places += _noise(parameters, [user], np.array([numbers.size]), rng or secure())
-    return parameters.grid.values(places)
+    return mechanism.grid.values(mechanism.noisy_places(values, user=user, rng=rng))
 
 
-def _numbers(values: Any) -> Floats:
-    """Finite floats in a row. What NumPy would complain about quotes cells, so it is not passed on."""
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("the values are not all numbers") from None
-    if numbers.ndim != 1 or numbers.size == 0:
-        raise InputError("the values must be a row of at least one number")
-    if not np.isfinite(numbers).all():
-        raise InputError("some of the values are not finite numbers")
-    return numbers
-
-
-def _noise(parameters: Mechanism, users: Collection[Name], each: Ints, rng: Randomness) -> Ints:
-    """The noise of all users, one after the other, so many claims of each."""
-    key, nonces = rng.streams(users, purpose=parameters.method)
+def _noise(mechanism: ClaimMechanism, users: Collection[Name], counts: Ints, rng: Randomness) -> Ints:
+    """The noise of all users, one after the other, as many numbers for each as the user has claims."""
+    key, nonces = rng.streams(users, purpose=mechanism.method)
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
-    noise = np.empty(int(each.sum()), dtype=np.int64)
+    noise = np.empty(int(counts.sum()), dtype=np.int64)
     last = 0
-    for nonce, count in zip(nonces, each.tolist(), strict=True):
+    for nonce, count in zip(nonces, counts.tolist(), strict=True):
         first, last = last, last + count
         start(state, key, nonce)
-        parameters.fill_noise(state, noise[first:last])
+        mechanism.fill_noise(state, noise[first:last])
     return noise
 
 

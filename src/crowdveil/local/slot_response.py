@@ -23,12 +23,12 @@ What shows: who takes part, and what each device was asked about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -38,10 +38,12 @@ from crowdveil.accounting.parameters import check_whole
 from crowdveil.answers import Domain, Symbols
 from crowdveil.arrays import Codes, Flags, Floats, Ints
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee, rational
+from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import slots as loops
-from crowdveil.local.reports import Device
+from crowdveil.local.described import Description
+from crowdveil.local.reports import CellMechanism, Device
 from crowdveil.local.slot_truths import Beliefs, Told, believed
+from crowdveil.local.wish import Wish
 from crowdveil.randomness import Words, seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.response import Response, randomized_response
@@ -59,11 +61,16 @@ Cells = Sequence[int | None]  # codes of answers, None is NULL
 
 
 @dataclass(frozen=True)
-class SlotResponse:
+class SlotResponse(CellMechanism):
     """Parameters: a user's epsilon, the domain, slots, objects in a slot's list, levels, and a public seed.
 
     One device in `unnamed` sends a level without its object.
     """
+
+    name: ClassVar[str] = "slots"
+    method: ClassVar[str] = "slot response"
+    unit: ClassVar[Unit] = "user"
+    options: ClassVar[tuple[str, ...]] = ("sparsity",)
 
     epsilon: float
     domain: Domain
@@ -84,13 +91,20 @@ class SlotResponse:
             raise ParameterError(f"unnamed means one device in at least 2, not {self.unnamed}")
         if self.symbols**self.slots > MOST_SYMBOLS:
             raise ParameterError(f"{self.slots} slots of {self.symbols} symbols are too many at once")
-        rational(self.epsilon, what="epsilon")  # refuses what tells nothing
+        rational(self.epsilon, what="epsilon")  # refuses one that is too small or too large
         _ = self.response, self.unnamed_response, seeded(self.seed)
 
-    @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "slot response"
+    @classmethod
+    def describe(cls, wish: Wish) -> Description:
+        """Slots, lists and levels of the least expected error for so many users and objects."""
+        from crowdveil.local.recommended_slots import recommended_slots
+
+        best = recommended_slots(wish.strength, wish.domain, wish.users, wish.objects, wish.sparsity)
+        chosen = {name: getattr(best, name) for name in ("slots", "listed", "levels", "unnamed")}
+        public = {"epsilon": wish.strength, "range": list(cls.ends(wish))}
+        return Description(
+            cls.name, public | {name: number for name, number in chosen.items() if number is not None}
+        )
 
     @property
     def rounded_to(self) -> int:
@@ -99,7 +113,7 @@ class SlotResponse:
 
     @property
     def symbols(self) -> int:
-        """S: how many there are for a slot; the last one is NULL."""
+        """S: the number of symbols of a slot; the last one is NULL."""
         return self.listed * self.rounded_to + 1
 
     @cached_property
@@ -114,26 +128,39 @@ class SlotResponse:
 
     # --- lists ---------------------------------------------------------------------------------------------
 
-    def naming(self, users: int) -> Flags:
+    def names_objects(self, places: Ints) -> Flags:
         """(M,): whether the device in each place names objects."""
         if self.unnamed is None:
-            return np.ones(users, dtype=np.bool_)
-        naming: Flags = np.arange(1, users + 1) % self.unnamed != 0
+            return np.ones(places.size, dtype=np.bool_)
+        naming: Flags = (places + 1) % self.unnamed != 0
         return naming
 
-    def lists(self, users: int, objects: int) -> Codes:
-        """(naming devices, slots, listed): the objects that each of them is asked about, none twice."""
-        many, hands = np.count_nonzero(self.naming(users)), objects // self._hand(objects)
-        decks = -(-many // hands)
-        key, nonces = seeded(self.seed).streams(range(decks), purpose="slot lists")
-        state, cards = np.zeros(STATE_WORDS, dtype=np.uint32), np.arange(objects, dtype=np.int32)
-        dealt = np.empty((decks, hands * self._hand(objects)), dtype=np.int32)
-        for deck in range(decks):
-            start(state, key, nonces[deck])
+    def lists(self, places: Ints, objects: int) -> Codes:
+        """(naming devices, slots, listed): the objects that each of them is asked about, none twice.
+
+        Devices that name no object have no list. A device needs its own place alone: the work is that of the
+        decks which devices in these places are dealt from.
+        """
+        own = places[self.names_objects(places)]
+        ranks = own if self.unnamed is None else own - own // self.unnamed  # among devices that name objects
+        hand = self._hand(objects)
+        hands = objects // hand  # of a deck
+        decks, hand_of = np.divmod(ranks, hands)
+        shuffled, deck_of = np.unique(decks, return_inverse=True)
+        cards = self._dealt(shuffled, hands * hand, objects).reshape(shuffled.size, hands, hand)
+        return cards[deck_of.ravel(), hand_of].reshape(own.size, self.slots, self.listed)
+
+    def _dealt(self, decks: Ints, dealt: int, objects: int) -> Codes:
+        """(decks, dealt): the first cards of these decks: all objects, shuffled by the public seed."""
+        key, nonces = seeded(self.seed).streams(decks.tolist(), purpose="slot lists")
+        state, cards = np.zeros(STATE_WORDS, dtype=np.uint32), np.empty(objects, dtype=np.int32)
+        first_cards = np.empty((decks.size, dealt), dtype=np.int32)
+        for deck, nonce in enumerate(nonces):
+            start(state, key, nonce)
             cards[:] = np.arange(objects)
-            loops.shuffle(state, dealt.shape[1], cards)
-            dealt[deck] = cards[: dealt.shape[1]]
-        return dealt.reshape(-1, self.slots, self.listed)[:many]
+            loops.shuffle(state, dealt, cards)
+            first_cards[deck] = cards[:dealt]
+        return first_cards
 
     def _hand(self, objects: int) -> int:
         """How many objects a device is asked about."""
@@ -151,20 +178,30 @@ class SlotResponse:
         self._hand(objects)
         return 1, np.int64
 
-    def device(self, objects: pl.Series, users: pl.Series) -> Device:
-        """What each of these users' devices does, who are asked about these objects."""
-        lists, naming = self.lists(len(users), len(objects)), self.naming(len(users))
-        ranks = np.cumsum(naming) - 1
+    def bounds(self, _objects: int, place: int) -> list[tuple[int, int]]:
+        """The symbols of all slots as one number; a level or NULL where no object is named."""
+        return [(0, int(self._symbols_of(np.array([place]))[0]) - 1)]
+
+    def _symbols_of(self, places: Ints) -> Ints:
+        """(M,): how many numbers the device in each place can send."""
+        naming = self.names_objects(places)
+        return np.where(naming, self.response.symbols, self.unnamed_response.symbols)
+
+    def device(self, objects: pl.Series, places: Ints) -> Device:
+        """What the devices in these places do, which are asked about these objects."""
+        lists, naming = self.lists(places, len(objects)), self.names_objects(places)
+        rows_of_lists = np.cumsum(naming) - 1
         sizes = (self.domain.size, self.rounded_to)
 
-        def send(user: int, state: Words, answered: Codes, codes: Symbols, row: NDArray[Any]) -> None:
-            if naming[user]:
-                true = loops.true_symbols(state, lists[ranks[user]], answered, codes, *sizes)
+        def send(device: int, state: Words, answered: Codes, codes: Symbols, row: NDArray[Any]) -> None:
+            if naming[device]:
+                own = lists[rows_of_lists[device]]
+                symbol = loops.true_symbols(state, own, answered, codes, *sizes)
                 law = self.response
             else:
-                true = loops.unnamed_symbol(state, codes, *sizes)
+                symbol = loops.unnamed_symbol(state, codes, *sizes)
                 law = self.unnamed_response
-            row[0] = randomized_response(state, true, law.symbols, law.keep, law.other)
+            row[0] = randomized_response(state, symbol, law.symbols, law.keep, law.other)
 
         return send
 
@@ -189,12 +226,12 @@ class SlotResponse:
 
     def _true_law(self, cells: Cells) -> list[Fraction]:
         """Of a slot's symbol, before randomized response."""
-        many = sum(code is not None for code in cells)
+        answered = sum(code is not None for code in cells)
         law: list[Fraction] = []
         for code in cells:
             chances = [Fraction(0)] * self.rounded_to if code is None else self._levels_of(code)
-            law += [chance / max(many, 1) for chance in chances]
-        return [*law, Fraction(many == 0)]
+            law += [chance / max(answered, 1) for chance in chances]
+        return [*law, Fraction(answered == 0)]
 
     def _levels_of(self, code: int) -> list[Fraction]:
         """The chance of each level for an answer; they keep its mean."""
@@ -210,58 +247,57 @@ class SlotResponse:
 
     # --- promises ------------------------------------------------------------------------------------------
 
-    def cell_level(self) -> Guarantee:
-        """What is promised about each cell: the user's epsilon, as a cell is a part of what is hidden."""
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Guarantee:
+        """Pure epsilon for a user, once, however many objects there are; so for each cell too."""
         realised = self.response.epsilon
         if self.unnamed is not None:
             realised = max(realised, self.unnamed_response.epsilon)
-        return Guarantee(realised, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
-
-    def user_level(self, objects: int) -> Guarantee:
-        """What is promised to a user about all cells, however many: pure epsilon, once."""
-        check_whole(objects, "the number of objects")
-        return replace(self.cell_level(), unit="user")
+        unit = self._unit(unit, count)
+        return Guarantee(realised, 0.0, unit, "replace-or-none", "local", ASSUMPTIONS)
 
     # --- the server ----------------------------------------------------------------------------------------
 
-    def received(self, objects: pl.Series, users: pl.Series, rows: NDArray[Any]) -> SlotReports:
-        """What the server makes of the rows: what each device was asked about, and what it told."""
-        naming, told = self.naming(len(users)), np.asarray(rows)
-        if told.shape != (len(users), 1) or not np.issubdtype(told.dtype, np.integer):
+    def received(
+        self, objects: pl.Series, users: pl.Series, rows: NDArray[Any], places: Ints | None = None
+    ) -> SlotReports:
+        """What each device was asked about, and what it sent."""
+        places = np.arange(len(users)) if places is None else places
+        numbers = np.asarray(rows)
+        if numbers.shape != (len(users), 1) or not np.issubdtype(numbers.dtype, np.integer):
             raise InputError("each user's device sends one whole number")
-        limits = np.where(naming, self.response.symbols, self.unnamed_response.symbols)
-        if not ((told[:, 0] >= 0) & (told[:, 0] < limits)).all():
+        if not ((numbers[:, 0] >= 0) & (numbers[:, 0] < self._symbols_of(places))).all():
             raise InputError("a device sent a number that it cannot have: are these the parameters?")
+        naming = self.names_objects(places)
         return SlotReports(
-            *(objects, users, self, self.lists(len(users), len(objects))),
-            told=told[naming, 0].astype(np.int64),
-            unnamed=told[~naming, 0].astype(np.int64),
+            *(objects, users, self, self.lists(places, len(objects))),
+            named=numbers[naming, 0].astype(np.int64),
+            unnamed=numbers[~naming, 0].astype(np.int64),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SlotReports:
-    """What devices were asked about, and the symbols that they told, in the order of users."""
+    """What devices were asked about, and the numbers that they sent, in the order of users."""
 
     objects: pl.Series
     users: pl.Series
     parameters: SlotResponse
     lists: Codes  # (naming devices, slots, listed)
-    told: Ints  # (naming devices,) all slots in one number
-    unnamed: Ints  # (the other devices,)
+    named: Ints  # (naming devices,) the symbols of all slots in one number
+    unnamed: Ints  # (the other devices,) a level or NULL
 
     def symbols(self) -> Ints:
         """(naming devices, slots): the symbol of each slot."""
         powers = self.parameters.symbols ** np.arange(self.parameters.slots)
-        apart: Ints = self.told[:, None] // powers % self.parameters.symbols
-        return apart
+        symbols: Ints = self.named[:, None] // powers % self.parameters.symbols
+        return symbols
 
     def times(self) -> Ints:
         """(N,): how many devices were asked about each object."""
         return np.bincount(self.lists.ravel(), minlength=len(self.objects))
 
     def counts(self) -> Ints:
-        """(N, levels): how often each level was told about each object."""
+        """(N, levels): how often each level was reported about each object."""
         symbols, levels = self.symbols(), self.parameters.rounded_to
         who, slot = np.nonzero(symbols < self.parameters.symbols - 1)
         place, level = np.divmod(symbols[who, slot], levels)
@@ -270,10 +306,10 @@ class SlotReports:
         return flat.reshape(-1, levels).astype(np.int64)
 
     def debiased_counts(self) -> Floats:
-        """(N, levels): how often it was the true symbol, made free of the noise: unbiased, can be below 0."""
+        """(N, levels): unbiased estimates of how often the true symbol was each level; can be negative."""
         signal = signal_of(self.parameters.response)
-        made_up = (1 - signal) / self.parameters.symbols * self.times()
-        debiased: Floats = (self.counts() - made_up[:, None]) / signal
+        random_ones = (1 - signal) / self.parameters.symbols * self.times()
+        debiased: Floats = (self.counts() - random_ones[:, None]) / signal
         return debiased
 
     def truths(self, sparsity: float | None = None) -> Truths:
@@ -281,36 +317,35 @@ class SlotReports:
 
         `sparsity`, the share of cells without an answer, helps where reports hardly tell it.
         """
-        found, domain = self.beliefs(sparsity), self.parameters.domain
-        many = len(self.objects)
+        beliefs, domain = self.beliefs(sparsity), self.parameters.domain
         return Truths(
-            *(self.objects, self.users, found.medians(), found.deviations()),
-            freedom=np.full(many, MANY),
+            *(self.objects, self.users, beliefs.medians(), beliefs.deviations()),
+            freedom=np.full(len(self.objects), MANY),
             weights=np.ones(len(self.users)),
             method=self.parameters.method,
-            sweeps=found.sweeps,
-            converged=found.converged,
+            sweeps=beliefs.sweeps,
+            converged=beliefs.converged,
             limits=(float(domain.low), float(domain.high)),
         )
 
     def beliefs(self, sparsity: float | None = None) -> Beliefs:
         """What is believed of each object's truth after all reports."""
         parameters, levels = self.parameters, self.parameters.rounded_to
-        levels_told = np.bincount(self.unnamed, minlength=levels + 1)
+        unnamed_counts = np.bincount(self.unnamed, minlength=levels + 1)
         signal, common = signal_of(parameters.response), signal_of(parameters.unnamed_response)
         return believed(
-            Told(self.counts(), self.told.size, parameters.slots, parameters.listed, signal),
-            Told(levels_told[None, :-1], self.unnamed.size, 1, 1, common, of=len(self.objects)),
+            Told(self.counts(), self.named.size, parameters.slots, parameters.listed, signal),
+            Told(unnamed_counts[None, :-1], self.unnamed.size, 1, 1, common, of=len(self.objects)),
             *(parameters.rounding, parameters.domain, sparsity),
         )
 
 
 def signal_of(response: Response) -> float:
-    """a: the chance that what is told is true; else it is any symbol, all alike."""
+    """a: the chance that the true symbol is sent on purpose; else any symbol is, all equally likely."""
     return float(response.keep_chance - response.other_chance)
 
 
 def _randomized(true: list[Fraction], response: Response) -> list[Fraction]:
-    """The law of what is told, from that of what is true."""
+    """The law of the symbol that is sent, from that of the true one."""
     keep, other = response.keep_chance, response.other_chance
     return [other + (keep - other) * chance for chance in true]

@@ -12,20 +12,23 @@ What shows: who takes part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, sqrt
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from crowdveil.accounting.parameters import check_positive, check_whole
-from crowdveil.accounting.rounding import up, up_to
+from crowdveil.accounting.rounding import up_to
 from crowdveil.answers import Domain, Symbols
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.guarantee import Guarantee, rational
+from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import factors
 from crowdveil.local.cell_response import ASSUMPTIONS
+from crowdveil.local.grid import DEVIATIONS
 from crowdveil.local.predictions import (
     STEPS,
     Predictions,
@@ -34,7 +37,7 @@ from crowdveil.local.predictions import (
     solved,
     symmetric,
 )
-from crowdveil.local.reports import Device
+from crowdveil.local.reports import CellMechanism, Device, pure
 from crowdveil.randomness import Words, scales
 from crowdveil.randomness.samplers import fill_discrete_laplace
 from crowdveil.truths import Truths
@@ -43,8 +46,12 @@ PUBLIC_PROFILES = "objects' profiles come from a public seed, chosen without loo
 
 
 @dataclass(frozen=True)
-class SoundFactorization:
+class SoundFactorization(CellMechanism):
     """Parameters: epsilon for each cell, the domain, dimensions, the profiles' public seed, and a ridge."""
+
+    name: ClassVar[str] = "mf-sound"
+    method: ClassVar[str] = "sound factors"
+    options: ClassVar[tuple[str, ...]] = ("dimensions", "ridge")
 
     epsilon: float
     domain: Domain
@@ -57,11 +64,6 @@ class SoundFactorization:
         check_positive(self.ridge, "the ridge")
         object_profiles(pl.Series([], dtype=pl.Int64), self.dimensions, self.seed)  # refuses both if bad
         _ = self.answer_scale, self.product_scale
-
-    @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "sound factors"
 
     @property
     def width(self) -> int:
@@ -107,7 +109,14 @@ class SoundFactorization:
         """A device sends both sums, however many objects there are."""
         return self.sums, np.int64
 
-    def device(self, objects: pl.Series, _users: pl.Series) -> Device:
+    def bounds(self, objects: int, _place: int) -> list[tuple[int, int]]:
+        """The largest sums that so many answers have, and noise of a thousand standard deviations."""
+        answers = objects * self.width * STEPS + ceil(DEVIATIONS * sqrt(2) * float(self.answer_scale))
+        products = objects * STEPS**2 + ceil(DEVIATIONS * sqrt(2) * float(self.product_scale))
+        entries = self.sums - self.dimensions
+        return [(-answers, answers)] * self.dimensions + [(-products, products)] * entries
+
+    def device(self, objects: pl.Series, _places: Ints) -> Device:
         """What each user's device does."""
         profiles = self.profiles(objects)
         check_profiles(profiles, len(objects), self.dimensions)
@@ -117,7 +126,9 @@ class SoundFactorization:
 
         return fill
 
-    def received(self, objects: pl.Series, users: pl.Series, rows: Ints) -> NoisySums:
+    def received(
+        self, objects: pl.Series, users: pl.Series, rows: Ints, _places: Ints | None = None
+    ) -> NoisySums:
         """The sums, with the objects' profiles."""
         return NoisySums(objects, users, self, self.profiles(objects), rows)
 
@@ -131,16 +142,10 @@ class SoundFactorization:
         factors.add_answers(answered, codes, profiles, 2, self.width, first)
         factors.add_products(answered, profiles, second)
 
-    def cell_level(self) -> Guarantee:
-        """What is promised about each cell: pure epsilon."""
-        return Guarantee(
-            *(self.realised, 0.0, "cell", "replace-or-none", "local"), (*ASSUMPTIONS, PUBLIC_PROFILES)
-        )
-
-    def user_level(self, objects: int) -> Guarantee:
-        """What is promised to a user about all cells: their epsilons' sum."""
-        check_whole(objects, "the number of objects")
-        return replace(self.cell_level(), epsilon=up(objects * self._realised), unit="user")
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Guarantee:
+        """Pure epsilon for each cell; for a user the sum over `count` objects."""
+        assumptions = (*ASSUMPTIONS, PUBLIC_PROFILES)
+        return pure(self._unit(unit, count), count, self.realised, self._realised, assumptions)
 
 
 @dataclass(frozen=True, eq=False)

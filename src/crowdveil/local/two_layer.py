@@ -14,23 +14,26 @@ becomes some given other one, at the own epsilon.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import log
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from crowdveil.accounting.parameters import check_whole
-from crowdveil.accounting.rounding import slack, up
+from crowdveil.accounting.rounding import slack
 from crowdveil.answers import CellReports, Domain, Symbols
-from crowdveil.arrays import Codes, Floats
+from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee, rational
+from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import cells
 from crowdveil.local.cell_response import ASSUMPTIONS, check_symbols
-from crowdveil.local.reports import Device
+from crowdveil.local.described import Description
+from crowdveil.local.reports import CellMechanism, Device, pure
+from crowdveil.local.wish import Wish
 from crowdveil.randomness import Words
 from crowdveil.randomness.response import LARGEST_EPSILON, Response
 from crowdveil.randomness.samplers import below
@@ -40,15 +43,18 @@ MOST_STEPS = 2**12
 
 
 @dataclass(frozen=True)
-class TwoLayer:
+class TwoLayer(CellMechanism):
     """Parameters: the mean of users' own epsilons, the domain, and how many own epsilons there are."""
+
+    name: ClassVar[str] = "two-layer"
+    method: ClassVar[str] = "two layer"
 
     mean: float
     domain: Domain
     steps: int = STEPS
 
     def __post_init__(self) -> None:
-        rational(self.mean, what="the mean epsilon")  # refuses what tells nothing
+        rational(self.mean, what="the mean epsilon")  # refuses one that is too small or too large
         if 2 * self.mean > LARGEST_EPSILON:
             raise ParameterError(
                 f"the mean epsilon must be at most {LARGEST_EPSILON / 2:g}, not {self.mean:g}"
@@ -57,10 +63,10 @@ class TwoLayer:
         if self.steps > MOST_STEPS:
             raise ParameterError(f"there are at most {MOST_STEPS} own epsilons, not {self.steps}")
 
-    @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "two layer"
+    @classmethod
+    def describe(cls, wish: Wish) -> Description:
+        """Own epsilons reach twice their mean, and that is what can be promised."""
+        return cls.described(wish, mean=wish.strength / 2)
 
     @cached_property
     def responses(self) -> tuple[Response, ...]:
@@ -76,7 +82,7 @@ class TwoLayer:
         symbols = self.domain.size + 1
         keep = sum((one.keep_chance for one in self.responses), Fraction(0)) / self.steps
         other = (1 - keep) / (symbols - 1)
-        return [[keep if told == code else other for told in range(symbols)] for code in range(symbols)]
+        return [[keep if sent == code else other for sent in range(symbols)] for code in range(symbols)]
 
     @cached_property
     def law(self) -> Floats:
@@ -87,11 +93,17 @@ class TwoLayer:
         """A device sends a byte for each object."""
         return objects, np.uint8
 
-    def device(self, _objects: pl.Series, _users: pl.Series) -> Device:
+    def bounds(self, objects: int, _place: int) -> list[tuple[int, int]]:
+        """An answer, or NULL."""
+        return [(0, self.domain.size)] * objects
+
+    def device(self, _objects: pl.Series, _places: Ints) -> Device:
         """What each user's device does."""
         return self._fill_row
 
-    def received(self, objects: pl.Series, users: pl.Series, rows: Symbols) -> CellReports:
+    def received(
+        self, objects: pl.Series, users: pl.Series, rows: Symbols, _places: Ints | None = None
+    ) -> CellReports:
         """The symbols with the law that made them."""
         check_symbols(rows, self.domain.size)
         return CellReports(
@@ -99,20 +111,15 @@ class TwoLayer:
         )
 
     def _fill_row(self, _: int, state: Words, answered: Codes, codes: Symbols, out: Symbols) -> None:
-        """The own epsilon is drawn first, and never told."""
+        """The own epsilon is drawn first, and never sent."""
         own = self.responses[below(state, self.steps)]
         size = self.domain.size
         cells.fill_response(state, answered, codes, size, size, own.keep, own.other, out)
 
-    def cell_level(self) -> Guarantee:
-        """What is promised about each cell, however many there are: pure 2 mean."""
-        return Guarantee(2 * self.mean, 0.0, "cell", "replace-or-none", "local", ASSUMPTIONS)
-
-    def user_level(self, objects: int) -> Guarantee:
-        """What is promised to a user about all cells: their epsilons' sum."""
-        check_whole(objects, "the number of objects")
-        whole = up(Fraction(2 * self.mean) * objects)
-        return replace(self.cell_level(), epsilon=whole, unit="user")
+    def promise(self, unit: Unit | None = None, count: int = 1) -> Guarantee:
+        """Pure 2 mean for each cell, however many there are; for a user the sum over `count` objects."""
+        largest = 2 * self.mean
+        return pure(self._unit(unit, count), count, largest, Fraction(largest), ASSUMPTIONS)
 
     def cell_epsilon(self, objects: int) -> float:
         """The least epsilon that is true of a cell beside so many minus one: log(E[k^N] / E[k^(N-1) f]).
@@ -124,7 +131,7 @@ class TwoLayer:
 
     def user_epsilon(self, objects: int) -> float:
         """The least epsilon that is true of all cells of a user together: log(E[k^N] / E[f^N])."""
-        return self._largest(objects, 0, self.user_level(objects).epsilon)
+        return self._largest(objects, 0, self.promise("user", objects).epsilon)
 
     def _largest(self, objects: int, kept: int, most: float) -> float:
         """log(E[k^N] / E[k^kept f^(N - kept)]), not rounded down."""

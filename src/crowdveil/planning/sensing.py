@@ -154,7 +154,7 @@ def _laplace(plan: SensingPlan) -> Laplace:
         return Laplace(plan.epsilon, plan.range)
 
     def meets(epsilon: float) -> bool:
-        together = Laplace(epsilon, plan.range).user_level(plan.claims, plan.delta)
+        together = Laplace(epsilon, plan.range).promise("user", plan.claims, delta=plan.delta)
         return together.epsilon <= plan.epsilon
 
     low, high = (
@@ -235,8 +235,8 @@ def _row(name: str, choice: Mechanism | str, plan: SensingPlan, engine: LocalEng
 def _promises(mechanism: Mechanism, plan: SensingPlan) -> tuple[Promise, Promise]:
     """The guarantees for a claim and for all claims of a user."""
     if isinstance(mechanism, Laplace):
-        return mechanism.claim_level(), mechanism.user_level(plan.claims, plan.delta)
-    return mechanism.claim_level(), mechanism.user_level(plan.claims)
+        return mechanism.promise(), mechanism.promise("user", plan.claims, delta=plan.delta)
+    return mechanism.promise(), mechanism.promise("user", plan.claims)
 
 
 def _parameters(mechanism: Mechanism, plan: SensingPlan) -> dict[str, float]:

@@ -26,7 +26,7 @@ from crowdveil.local.inverse_deviation import on_answers
 from crowdveil.local.laplace_cells import LaplaceCells, LaplaceReports
 from crowdveil.local.recommended import recommended_levels
 from crowdveil.local.recommended_slots import recommended_slots
-from crowdveil.local.reports import Reports, SparseMechanism, report
+from crowdveil.local.reports import CellMechanism, Reports, report
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
@@ -104,7 +104,7 @@ def plan_sparse(plan: SparsePlan, *, engine: LocalEngine | None = None) -> dict[
     }
 
 
-CHOICES: dict[str, Callable[[SparsePlan], SparseMechanism]] = {
+CHOICES: dict[str, Callable[[SparsePlan], CellMechanism]] = {
     "auto": lambda plan: CellResponse(
         plan.cell_epsilon, plan.domain, recommended_levels(plan.cell_epsilon, plan.domain, plan.sparsity)
     ),
@@ -121,13 +121,13 @@ CHOICES: dict[str, Callable[[SparsePlan], SparseMechanism]] = {
 
 
 def _row(
-    name: str, make: Callable[[SparsePlan], SparseMechanism], plan: SparsePlan, engine: LocalEngine
+    name: str, make: Callable[[SparsePlan], CellMechanism], plan: SparsePlan, engine: LocalEngine
 ) -> dict[str, Any]:
     try:
         mechanism = make(plan)
     except ParameterError as error:
         return {"mechanism": name, "possible": False, "why": str(error)}
-    cell, user = mechanism.cell_level(), mechanism.user_level(plan.objects)
+    cell, user = mechanism.promise("cell"), mechanism.promise("user", plan.objects)
     assert isinstance(cell, Guarantee)
     assert isinstance(user, Guarantee)
     return {
@@ -140,7 +140,7 @@ def _row(
     }
 
 
-def _bytes(mechanism: SparseMechanism, objects: int) -> int:
+def _bytes(mechanism: CellMechanism, objects: int) -> int:
     """Number of bytes that a device sends."""
     length, kind = mechanism.row(objects)
     return length * np.dtype(kind).itemsize
@@ -158,7 +158,7 @@ def _truths(reports: Reports, sparsity: float, engine: LocalEngine) -> Floats:
 
 
 def _mean_error(
-    plan: SparsePlan, mechanism: SparseMechanism | None, estimate: Callable[[Any], Floats | float]
+    plan: SparsePlan, mechanism: CellMechanism | None, estimate: Callable[[Any], Floats | float]
 ) -> float:
     """Mean absolute error of `estimate` applied to the mechanism's reports, or to answers if it is None."""
     simulation = plan.simulation(per_user=isinstance(mechanism, SlotResponse))

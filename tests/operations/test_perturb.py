@@ -1,0 +1,259 @@
+"""The operation behind `crowdveil perturb`: what it charges and when, what it refuses, what it says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
+from crowdveil.files import read_cell_reports, read_description
+from crowdveil.ledger import BudgetExceeded, Ledger
+from crowdveil.local import gaussian_exponential
+from crowdveil.local.mechanisms import MECHANISMS
+from crowdveil.operations.perturb import Request, perturb
+from crowdveil.operations.spending import Account
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness
+
+FIVE = Range(0.0, 4.0)
+ASKED: dict[str, dict[str, Any]] = {
+    "laplace": {"epsilon": 1.0},
+    "gaussian-exponential": {"options": {"lambda2": 0.02}},
+    "gaussian-exponential-per-user": {"options": {"lambda2": 0.02, "floor": 300.0}},
+    "auto": {"epsilon": 1.0, "options": {"sparsity": 0.5}},
+    "rr": {"epsilon": 1.0},
+    "three-symbols": {"epsilon": 1.0},
+    "cell-response": {"epsilon": 1.0},
+    "lp": {"epsilon": 1.0, "options": {"null": 2}},
+    "two-layer": {"epsilon": 1.0},
+    "mf": {"epsilon": 1.0, "options": {"ridge": 1.0, "dimensions": 2}},
+    "mf-sound": {"epsilon": 1.0},
+    "slots": {"epsilon": 1.0, "options": {"sparsity": 0.5}},
+}
+every_name = pytest.mark.parametrize("name", ASKED)
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Path:
+    """30 users and 6 objects, answers 0 .. 4 and one far outside, half of the cells empty."""
+    rng = np.random.default_rng(1)
+    cells = [
+        (f"o{i}", f"u{s:02}", float(rng.integers(0, 5))) for i in range(6) for s in range(30) if (i + s) % 2
+    ]
+    cells[0] = (*cells[0][:2], 987.0)
+    path = tmp_path / "claims.csv"
+    pl.DataFrame(cells, schema=["object", "user", "value"], orient="row").write_csv(path)
+    return path
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Account:
+    return Account(Ledger(tmp_path / "ledger.sqlite3"), "d")
+
+
+def request(claims: Path, name: str, **more: Any) -> Request:
+    return Request(**{"source": str(claims), "mechanism": name, "range": FIVE, **ASKED[name], **more})
+
+
+def test_every_name_of_the_registry_is_tried_here() -> None:
+    assert set(ASKED) == set(MECHANISMS)
+
+
+@every_name
+def test_it_charges_its_own_unit_writes_and_completes(claims: Path, account: Account, name: str) -> None:
+    out = str(claims.with_name("out.parquet"))
+    result = perturb(request(claims, name), account, out)
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert told["out"] == out
+    assert told["private"] is True
+    assert told["for_your_eyes"]["clamped"] == 1
+    mechanism = result.description.build()
+    (charge,) = account.ledger.entries()
+    assert charge.method == f"perturb {told['mechanism']}"
+    assert charge.released is not None
+    assert not charge.seeded
+    if name == "mf":
+        assert charge.epsilon is None
+    else:
+        assert charge.scope is not None
+        assert charge.scope.unit == mechanism.unit
+        level = "user_promise" if mechanism.unit == "user" else "promise"
+        assert float(charge.epsilon or 0) == told[level]["epsilon"]
+        assert charge.scope.adjacency == told[level]["adjacency"]
+    if mechanism.about == "claims":
+        described = read_description(out)
+        assert described is not None
+        assert described[0] == result.description
+        assert told["claims"] == 90
+    else:
+        reports = read_cell_reports(out)
+        assert reports is not None
+        assert reports.mechanism == mechanism
+        assert (told["users"], told["objects"], told["declared"]) == (30, 6, False)
+        assert any("--objects and --users" in warning for warning in result.warnings)
+
+
+@every_name
+def test_a_budget_that_does_not_suffice_stops_it_before_anything_is_drawn(
+    claims: Path, account: Account, name: str
+) -> None:
+    if name == "mf":  # has no epsilon that a budget could count
+        return
+    out = claims.with_name("out.parquet")
+    poor = Account(account.ledger, account.dataset, budget=1e-3)
+    watched = WatchedRequest(**vars(request(claims, name)), out=out)
+    with pytest.raises(BudgetExceeded):
+        perturb(watched, poor, str(out))
+    assert watched.seen == []
+    assert sorted(path.name for path in claims.parent.iterdir()) == ["claims.csv", "ledger.sqlite3"]
+    assert account.ledger.entries() == []
+
+
+class Watched(Ledger):
+    """A true ledger that remembers when it was called, and whether the file was there then."""
+
+    def __init__(self, path: Path, out: Path, seen: list[tuple[str, bool]]) -> None:
+        super().__init__(path)
+        self.out, self.seen = out, seen
+
+    def charge(self, *given: Any, **more: Any) -> Any:
+        self.seen.append(("charge", self.out.exists()))
+        return super().charge(*given, **more)
+
+    def completed(self, charge: Any) -> None:
+        self.seen.append(("completed", self.out.exists()))
+        super().completed(charge)
+
+
+@dataclass(frozen=True)
+class WatchedRequest(Request):
+    """A true request that remembers when randomness was asked for."""
+
+    out: Path = Path()
+    seen: list[tuple[str, bool]] = field(default_factory=list)
+
+    def rng(self) -> Randomness:
+        self.seen.append(("draw", self.out.exists()))
+        return super().rng()
+
+
+@every_name
+def test_it_charges_then_draws_then_writes_then_completes(claims: Path, tmp_path: Path, name: str) -> None:
+    out, seen = claims.with_name("out.parquet"), list[tuple[str, bool]]()
+    ledger = Watched(tmp_path / "watched.sqlite3", out, seen)
+    watched = WatchedRequest(**vars(request(claims, name)), out=out, seen=seen)
+    perturb(watched, Account(ledger, "d"), str(out))
+    assert seen == [("charge", False), ("draw", False), ("completed", True)]
+
+
+@every_name
+def test_what_cannot_be_written_stays_charged_and_is_not_completed(
+    claims: Path, account: Account, name: str
+) -> None:
+    """That a folder is missing is seen when the file is written."""
+    out = claims.parent / "claims.csv" / "out.parquet"  # below a file: no folder can be made there
+    with pytest.raises(OutputError):
+        perturb(request(claims, name), account, str(out))
+    (charge,) = account.ledger.entries()
+    assert charge.released is None
+
+
+def refused_requests(claims: Path) -> dict[str, tuple[str, dict[str, Any], str]]:
+    """By what is wrong: mechanism, what else is asked for, and where it is to be written."""
+    there = claims.with_name("there.parquet")
+    there.write_bytes(b"something")
+    return {
+        "no strength": ("laplace", {"epsilon": None}, "x.parquet"),
+        "strength": ("rr", {"epsilon": -1.0}, "x.parquet"),
+        "another's option": ("rr", {"options": {"null": 1}}, "x.parquet"),
+        "another's list": ("laplace", {"objects": claims}, "x.parquet"),
+        "too fine": ("laplace", {"options": {"resolution": 1e-20}}, "x.csv"),
+        "no such mechanism": ("rr", {"mechanism": "magic"}, "x.parquet"),
+        "no sparsity": ("slots", {"options": {}}, "x.parquet"),
+        "no whole numbers": ("rr", {"range": Range(0.0, 4.5)}, "x.parquet"),
+        "rank": ("mf", {"options": {"dimensions": 15}}, "x.parquet"),
+        "there already": ("rr", {}, "there.parquet"),
+        "there already, claims": ("laplace", {}, "there.parquet"),
+        "no Parquet": ("rr", {}, "x.csv"),
+        "no input": ("laplace", {"source": str(claims.with_name("nowhere.csv"))}, "x.csv"),
+        "no column": ("laplace", {"columns": {"object": "thing"}}, "x.csv"),
+        "no list": ("rr", {"users": claims.with_name("nowhere.txt")}, "x.parquet"),
+        "short list": ("rr", {"users": claims.with_name("short.txt")}, "x.parquet"),
+    }
+
+
+REFUSED = [
+    *("no strength", "strength", "another's option", "another's list", "too fine", "no such mechanism"),
+    *("no sparsity", "no whole numbers", "rank", "there already", "there already, claims", "no Parquet"),
+    *("no input", "no column", "no list", "short list"),
+]
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_nothing_is_charged_for_what_is_refused(claims: Path, account: Account, what: str) -> None:
+    claims.with_name("short.txt").write_text("u01\n", encoding="utf-8")
+    requests = refused_requests(claims)
+    assert list(requests) == REFUSED
+    name, more, out = requests[what]
+    with pytest.raises(CrowdveilError) as refused:
+        perturb(request(claims, name, **more), account, str(claims.with_name(out)))
+    assert isinstance(refused.value, InputError | ParameterError | OutputError)
+    assert account.ledger.entries() == []
+    assert not account.ledger.path.exists()
+    assert not claims.with_name("x.parquet").exists()
+    assert not claims.with_name("x.csv").exists()
+    assert claims.with_name("there.parquet").read_bytes() == b"something"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("laplace", "claims are noisy already"), ("rr", "are reports already")]
+)
+def test_what_is_noisy_already_is_not_perturbed_again(
+    claims: Path, account: Account, name: str, why: str
+) -> None:
+    once, twice = claims.with_name("once.parquet"), claims.with_name("twice.parquet")
+    perturb(request(claims, name), account, str(once))
+    with pytest.raises(InputError, match=why):
+        perturb(request(once, name), account, str(twice))
+    assert len(account.ledger.entries()) == 1
+    assert not twice.exists()
+
+
+@pytest.mark.parametrize("name", ["laplace", "slots"])
+def test_a_seed_repeats_and_is_recorded_as_not_private(claims: Path, account: Account, name: str) -> None:
+    one, two = claims.with_name("one.parquet"), claims.with_name("two.parquet")
+    for out in (one, two):
+        assert perturb(request(claims, name, seed=5), account, str(out)).to_dict()["private"] is False
+    assert one.read_bytes() == two.read_bytes()
+    assert all(charge.seeded for charge in account.ledger.entries())
+
+
+def test_a_user_with_more_claims_than_a_promise_covers_is_refused_before_anything_is_charged(
+    claims: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gaussian_exponential, "MOST_CLAIMS", 2)
+    with pytest.raises(ParameterError, match="at most 2 claims"):
+        perturb(request(claims, "gaussian-exponential-per-user"), account, str(claims.with_name("o.csv")))
+    assert account.ledger.entries() == []
+
+
+def test_force_replaces_and_charges_again(claims: Path, account: Account) -> None:
+    out = str(claims.with_name("out.parquet"))
+    for _ in range(2):
+        perturb(request(claims, "laplace"), account, out, force=True)
+    assert len(account.ledger.entries()) == 2
+
+
+def test_the_ridge_that_decides_a_profile_is_told_as_a_warning(claims: Path, account: Account) -> None:
+    result = perturb(
+        request(claims, "mf", options={"ridge": 1.0, "dimensions": 15}),
+        account,
+        str(claims.with_name("o.parquet")),
+    )
+    assert any("the ridge decides" in warning for warning in result.warnings)
