@@ -199,7 +199,7 @@ def test_how_much_is_drawn_does_not_depend_on_the_codes(oracle: Any) -> None:
 
 @pytest.mark.parametrize("oracle", EACH, ids=str)
 def test_the_promise_is_pure_and_local_for_a_record(oracle: Any) -> None:
-    promise = oracle.guarantee()
+    promise = oracle.promise()
     assert (promise.unit, promise.delta, promise.adjacency) == ("record", 0.0, "replace-one")
     assert (promise.trust, promise.epsilon) == ("local", oracle.epsilon)
     assert len(promise.assumptions) == 3

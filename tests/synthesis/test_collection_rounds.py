@@ -53,7 +53,7 @@ def test_everybody_reports_once() -> None:
     assert made.seen.size == len(RECORDS)
     assert made.seen.all()
     assert made.number == made.rounds - 1
-    guarantee = made.guarantee()
+    guarantee = made.promise()
     assert isinstance(guarantee, Guarantee)
     assert guarantee.epsilon <= 2.0
     assert guarantee.epsilon == pytest.approx(2.0)
@@ -220,9 +220,9 @@ def test_questions_that_are_none_and_reports_that_are_none_are_refused() -> None
 def test_nothing_is_promised_about_columns_whose_domains_are_not_public() -> None:
     undeclared = Schema(EMPTY.schema.columns, declared=False)
     for name, method in METHODS.items():
-        promise = method.parameters(2.0).guarantee(undeclared)
+        promise = method.parameters(2.0).promise(undeclared)
         assert promise.to_dict()["kind"] == "none", name
-    assert Collection(undeclared, 2.0).guarantee().to_dict()["kind"] == "none"
+    assert Collection(undeclared, 2.0).promise().to_dict()["kind"] == "none"
 
 
 @pytest.mark.parametrize(

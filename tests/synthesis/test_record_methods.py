@@ -78,7 +78,7 @@ def test_rows_can_be_any_number(name: str) -> None:
 @each_method
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 7.0])
 def test_the_promise_is_epsilon_for_a_record(name: str, epsilon: float) -> None:
-    promise = METHODS[name].parameters(epsilon).guarantee(RECORDS.schema)
+    promise = METHODS[name].parameters(epsilon).promise(RECORDS.schema)
     assert isinstance(promise, Guarantee)
     assert promise.epsilon <= epsilon
     assert promise.epsilon == pytest.approx(epsilon, rel=1e-6)
@@ -92,7 +92,7 @@ def test_the_promise_is_epsilon_for_a_record(name: str, epsilon: float) -> None:
 def test_what_is_promised_depends_on_the_draws_and_on_domains(name: str) -> None:
     method = METHODS[name]
     made = _made(name, seed=None)
-    assert made.promise == method.parameters(6.0).guarantee(RECORDS.schema)
+    assert made.promise == method.parameters(6.0).promise(RECORDS.schema)
     assert not made.seeded
     assert made.parameters["epsilon"] == 6.0
     repeatable = _made(name)

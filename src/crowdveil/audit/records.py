@@ -89,7 +89,7 @@ def promised(promise: Promise) -> float:
 
 SAMPRIVSYN_AUDIT = Audit(
     name="samprivsyn",
-    epsilon=promised(SAMPRIVSYN.guarantee(PAIR)),
+    epsilon=promised(SAMPRIVSYN.promise(PAIR)),
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -100,7 +100,7 @@ SAMPRIVSYN_AUDIT = Audit(
 
 ALL_COLUMNS_AUDIT = Audit(
     name="krr-all-columns",
-    epsilon=promised(ALL_COLUMNS.guarantee(TRIPLE)),
+    epsilon=promised(ALL_COLUMNS.promise(TRIPLE)),
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -111,7 +111,7 @@ ALL_COLUMNS_AUDIT = Audit(
 
 LOPUB_AUDIT = Audit(
     name="lopub",
-    epsilon=promised(LOPUB.guarantee(PAIR)),
+    epsilon=promised(LOPUB.promise(PAIR)),
     delta=0.0,
     unit=UNIT,
     whose="ours",

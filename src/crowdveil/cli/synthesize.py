@@ -96,7 +96,7 @@ def synthesize(
     chosen = METHODS[method]
     parameters = chosen.parameters(epsilon) if label is None else chosen.parameters(epsilon, label=label)
     table = _read(records, schema, clamp=clamp)
-    promise: Promise = parameters.guarantee(table.schema)  # refuses what cannot be asked
+    promise: Promise = parameters.promise(table.schema)  # refuses what cannot be asked
     rows_of(table, rows)
     book = Ledger(ledger or default_path())
     charge = book.charge(

@@ -142,9 +142,9 @@ class Bloom:
         found: Floats = np.linalg.pinv(rows)
         return found
 
-    def guarantee(self) -> Guarantee:
+    def promise(self) -> Guarantee:
         """Pure epsilon for a record."""
-        return shared.promise(self.epsilon)
+        return shared.record_promise(self.epsilon)
 
     def exact_law(self) -> list[list[Fraction]]:
         """The chance of every string of bits for every code, of few bits: exactly what is drawn."""

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.guarantee import Guarantee
-from crowdveil.local.record_reports import check_cells, check_realised, check_reports, promise, unbiased
+from crowdveil.local.record_reports import (
+    check_cells,
+    check_realised,
+    check_reports,
+    record_promise,
+    unbiased,
+)
 from crowdveil.randomness import Randomness
 
 
@@ -80,6 +86,6 @@ class Oracle(ABC):
         told: Floats = shares * (p * (1 - p)) + (1 - shares) * (q * (1 - q))
         return told / (n * (p - q) ** 2)
 
-    def guarantee(self) -> Guarantee:
+    def promise(self) -> Guarantee:
         """Pure epsilon for a record."""
-        return promise(self.epsilon)
+        return record_promise(self.epsilon)

@@ -49,7 +49,7 @@ def check_realised(realised: float, asked: float) -> float:
     return realised
 
 
-def promise(epsilon: float) -> Guarantee:
+def record_promise(epsilon: float) -> Guarantee:
     """Pure epsilon for a record, with nobody to trust."""
     return Guarantee(epsilon, 0.0, "record", "replace-one", "local", ASSUMPTIONS)
 

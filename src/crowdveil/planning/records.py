@@ -41,11 +41,11 @@ class RecordsPlan:
         check_whole(self.people, "the number of people")
         if not 0 <= self.dependence <= 1:
             raise ParameterError(f"dependence lies between 0 and 1, not {self.dependence:g}")
-        self.guarantee()
+        self.promise()
 
-    def guarantee(self) -> Any:
+    def promise(self) -> Any:
         """What the project's method promises: refuses what cannot be asked."""
-        return METHODS["crowdveil"].parameters(self.epsilon, label=self.label).guarantee(self.schema)
+        return METHODS["crowdveil"].parameters(self.epsilon, label=self.label).promise(self.schema)
 
 
 def plan_records(wish: RecordsPlan) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def plan_records(wish: RecordsPlan) -> dict[str, Any]:
     return {
         "advice": best["method"],
         "distance": best["distance"],
-        "epsilon": wish.guarantee().epsilon,
+        "epsilon": wish.promise().epsilon,
         "questions": [
             {"columns": columns, "questions": kinds[columns], "people": share[columns]}
             for columns in sorted(kinds)

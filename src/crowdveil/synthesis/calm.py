@@ -66,9 +66,9 @@ class Calm:
         sets = combinations(range(d), self.columns)
         return [question_plan.question_of(schema, columns, self.epsilon) for columns in sets]
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return if_declared(schema, question_plan.guarantee(self.questions(schema)))
+        return if_declared(schema, question_plan.promise(self.questions(schema)))
 
 
 def collected(records: Records, parameters: Calm, *, rng: Randomness) -> list[Table]:

@@ -88,9 +88,9 @@ class Collection:
         label = None if self.label is None else self.schema.index(self.label)
         return question_plan.chances(self.epsilon, (self.questions[:d], self.questions[d:]), label, learned)
 
-    def guarantee(self) -> Promise:
+    def promise(self) -> Promise:
         """What is promised about each record: pure epsilon, as it is reported about once."""
-        return if_declared(self.schema, question_plan.guarantee(self.questions))
+        return if_declared(self.schema, question_plan.promise(self.questions))
 
     # --- assign --------------------------------------------------------------------------------------------
 

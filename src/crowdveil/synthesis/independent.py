@@ -42,9 +42,9 @@ class Independent:
         """A question about each column."""
         return question_plan.singles(schema, self.epsilon)
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return if_declared(schema, question_plan.guarantee(self.questions(schema)))
+        return if_declared(schema, question_plan.promise(self.questions(schema)))
 
 
 def collected(records: Records, parameters: Independent, *, rng: Randomness) -> list[Table | None]:

@@ -50,7 +50,7 @@ class AllColumns:
         check_pairs(schema)
         return [KRR(share_of(self.epsilon, len(schema.sizes)), size) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
         return if_declared(schema, together(response.epsilon for response in self.responses(schema)))
 

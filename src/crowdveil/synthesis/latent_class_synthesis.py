@@ -36,9 +36,9 @@ class LatentClassSynthesis:
         """A collection that nobody has reported to; its seed is public and decides who is asked what."""
         return Collection(schema, self.epsilon, self.label, self.rounds, seed, people)
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return self.collection(schema).guarantee()
+        return self.collection(schema).promise()
 
 
 def collected(records: Records, parameters: LatentClassSynthesis, *, rng: Randomness) -> Collection:

@@ -74,7 +74,7 @@ class LoPub:
         share = share_of(self.epsilon, len(schema.sizes))
         return [_distinct(share, size, self.bits, self.hashes) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
         return if_declared(schema, together(each.epsilon for each in self.filters(schema)))
 

@@ -58,9 +58,9 @@ def check_pairs(schema: Schema) -> None:
         raise ParameterError(f"a pair of columns has more than {MOST_CELLS:,} cells: use coarser bins")
 
 
-def guarantee(questions: Sequence[Question]) -> Guarantee:
+def promise(questions: Sequence[Question]) -> Guarantee:
     """What is promised to whoever answers one of these questions, once: the largest epsilon among them."""
-    return max((question.oracle.guarantee() for question in questions), key=lambda promise: promise.epsilon)
+    return max((question.oracle.promise() for question in questions), key=lambda promise: promise.epsilon)
 
 
 def singles(schema: Schema, epsilon: float) -> list[Question]:

@@ -51,7 +51,7 @@ def synthetic(
     schema = real.schema
     return Synthetic(
         Records(schema, codes),
-        parameters.guarantee(schema),
+        parameters.promise(schema),
         method,
         asdict(parameters),
         not rng.private,

@@ -69,7 +69,7 @@ class SamPrivSyn:
         check_pairs(schema)
         return [KRR(share_of(self.epsilon, 2), size) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum of both values', as realised, of the largest pair."""
         largest = sorted(response.epsilon for response in self.responses(schema))[-2:]
         return if_declared(schema, together(largest))

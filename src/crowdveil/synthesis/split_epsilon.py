@@ -8,7 +8,7 @@ from math import inf, isfinite, nextafter
 
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
-from crowdveil.local.record_reports import promise
+from crowdveil.local.record_reports import record_promise
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -31,4 +31,4 @@ def together(epsilons: Iterable[float]) -> Guarantee:
     """What a report promises whose values are randomized one by one with these: the sum, rounded up."""
     exact = sum((Fraction(each) for each in epsilons), Fraction(0))
     nearest = float(exact)
-    return promise(nearest if Fraction(nearest) >= exact else nextafter(nearest, inf))
+    return record_promise(nearest if Fraction(nearest) >= exact else nextafter(nearest, inf))
