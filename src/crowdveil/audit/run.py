@@ -7,10 +7,9 @@ so the figures of a seed do not depend on the number of threads.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from crowdveil.arrays import Ints
 from crowdveil.audit.bounds import Counts, LowerBounds, lower_bounds
 from crowdveil.audit.case import Audit, Event
+from crowdveil.engines import on_threads
 from crowdveil.engines.local import Progress, silent
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness, secure, seeded
@@ -100,8 +100,6 @@ def run_audit(
         raise ParameterError(f"draws must be at least {FEWEST_DRAWS}, not {draws}")
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must lie between 0 and 1, not {alpha:g}")
-    if threads is not None and threads < 1:
-        raise ParameterError(f"threads must be at least 1, not {threads}")
     half = draws // 2
     hits = _count(audit, half, seed, threads, progress)
     event, likelier = _pick(audit, hits[PICK], half, alpha)
@@ -138,27 +136,19 @@ def _batches(half: int) -> Iterator[tuple[int, int, int, int]]:
 
 def _count(audit: Audit, half: int, seed: int | None, threads: int | None, progress: Progress) -> Ints:
     """How often each event happened, by half, world and event."""
-    hits = np.zeros((2, 2, len(audit.events)), dtype=np.int64)
+    batches = list(_batches(half))
 
-    def work(which: int, world: int, number: int, size: int) -> tuple[int, int, list[int]]:
+    def happened(place: int) -> list[int]:
+        which, world, number, size = batches[place]
         out = audit.draws(world, size, _randomness(seed, audit.name, which, world, number))
         if len(out) != size:
             raise AssertionError(f"{audit.name} gave {len(out)} draws instead of {size}")
-        return which, world, [int(np.count_nonzero(event.happens(out))) for event in audit.events]
+        return [int(np.count_nonzero(event.happens(out))) for event in audit.events]
 
-    progress(audit.name, 0.0)
-    batches = list(_batches(half))
-    pool = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
-    try:
-        waiting = {pool.submit(work, *batch) for batch in batches}
-        while waiting:
-            ready, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-            for future in ready:
-                which, world, found = future.result()
-                hits[which, world] += found
-            progress(audit.name, 1.0 - len(waiting) / len(batches))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    counts = on_threads(happened, len(batches), threads=threads, progress=partial(progress, audit.name))
+    hits = np.zeros((2, 2, len(audit.events)), dtype=np.int64)
+    for (which, world, _, _), events in zip(batches, counts, strict=True):
+        hits[which, world] += events
     return hits
 
 

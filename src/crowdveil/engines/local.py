@@ -1,21 +1,20 @@
 """The engine of one machine: threads over blocks of whole objects.
 
-The loops release the interpreter lock, so plain threads use every core. What a block writes belongs to its
-objects alone and sums are sums of whole numbers, so results do not depend on the number of threads.
+What a block writes belongs to its objects alone and sums are sums of whole numbers, so results do not depend
+on the number of threads.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.claims import Claims
-from crowdveil.errors import ParameterError
+from crowdveil.engines.threads import on_threads, thread_count
 
 Progress = Callable[[str, float], None]
 """Called with the name of a stage and the share of it that is done."""
@@ -29,20 +28,11 @@ def silent(stage: str, share: float) -> None:
     """Progress that nobody watches."""
 
 
-def cores() -> int:
-    """The cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class LocalEngine:
     """Runs blocks on threads of this process; work of a moment runs in the caller's own."""
 
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
-        if threads is not None and threads < 1:
-            raise ParameterError(f"threads must be at least 1, not {threads}")
-        self._threads = threads or cores()
+        self._threads = thread_count(threads)
         self.progress = progress
 
     def run(
@@ -97,18 +87,12 @@ class LocalEngine:
     def _on_threads(
         self, stage: str, blocks: list[tuple[int, int]], work: Callable[[int, int], None]
     ) -> None:
-        self.progress(stage, 0.0)
-        # Even one thread is a thread of its own: the caller's stays free to hear Ctrl-C.
-        pool = ThreadPoolExecutor(min(self._threads, len(blocks)))
-        try:
-            waiting = {pool.submit(work, first, last) for first, last in blocks}
-            while waiting:
-                ready, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for future in ready:
-                    future.result()
-                self.progress(stage, 1.0 - len(waiting) / len(blocks))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        on_threads(
+            lambda number: work(*blocks[number]),
+            len(blocks),
+            threads=self._threads,
+            progress=partial(self.progress, stage),
+        )
 
     def sum(
         self,
