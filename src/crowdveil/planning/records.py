@@ -18,6 +18,7 @@ from crowdveil.evaluation.marginals import distances
 from crowdveil.randomness import seeded
 from crowdveil.records import Records, Schema
 from crowdveil.simulation.records import population
+from crowdveil.synthesis.collection import Collection
 from crowdveil.synthesis.methods import METHODS
 
 MOST_RECORDS = 100_000  # that are simulated
@@ -50,7 +51,8 @@ class RecordsPlan:
 
 def plan_records(wish: RecordsPlan) -> dict[str, Any]:
     """What is asked of people, and how far synthetic tables will be from real ones."""
-    asked = METHODS["crowdveil"].parameters(wish.epsilon, label=wish.label).collection(wish.schema)
+    design = METHODS["crowdveil"].parameters(wish.epsilon, label=wish.label)
+    asked = Collection(wish.schema, design)
     kinds = Counter(len(question.columns) for question in asked.questions)
     share = {
         columns: float(
@@ -87,7 +89,7 @@ def _people(wish: RecordsPlan, seed: int) -> Records:
 
 def _row(name: str, wish: RecordsPlan) -> dict[str, Any]:
     method, found, bits = METHODS[name], [], 0.0
-    given = {"label": wish.label} if name == "crowdveil" else {}
+    given = {"label": wish.label} if method.takes("label") else {}
     for seed in SEEDS:
         records = _people(wish, seed)
         made = method.synthesize(records, method.parameters(wish.epsilon, **given), rng=seeded(seed))

@@ -16,24 +16,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
 from crowdveil.arrays import Codes
 from crowdveil.guarantee import Promise
 from crowdveil.local.krr import KRR
+from crowdveil.local.record_reports import record_promise
+from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
+from crowdveil.local.split_krr import inverted, split_variance
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.calm import agreed
 from crowdveil.synthesis.marginals import Marginal, norm_sub
+from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
-from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
-from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
-from crowdveil.synthesis.split_response import inverted, pair_variance
+from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 from crowdveil.synthesis.swaps import independent_columns, swapped
-
-METHOD = "krr"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class AllColumns:
     """Parameters: epsilon for a record, of which each column takes the same share."""
 
     epsilon: float
+
+    name: ClassVar[str] = "krr"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -52,7 +55,9 @@ class AllColumns:
 
     def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
-        return if_declared(schema, together(response.epsilon for response in self.responses(schema)))
+        return if_declared(
+            schema, record_promise(sum_of(response.epsilon for response in self.responses(schema)))
+        )
 
 
 def reported(records: Records, parameters: AllColumns, *, rng: Randomness) -> Codes:
@@ -77,8 +82,8 @@ def synthesize(
     else:
         alone, pairs = [norm_sub(responses[0].frequencies(told.counts(0), len(told)))], {}
     codes = swapped(independent_columns(alone, rows, rng=rng), schema.sizes, pairs, rng=rng)
-    bits = sum(bits_of(response) for response in responses)
-    return synthetic(codes, records, parameters, method=METHOD, report_bits=float(bits), rng=rng)
+    bits = sum(response.report_bits for response in responses)
+    return synthetic(codes, records, parameters, report_bits=float(bits), rng=rng)
 
 
 def _pairs(told: Records, responses: Sequence[KRR]) -> list[Marginal]:
@@ -86,8 +91,11 @@ def _pairs(told: Records, responses: Sequence[KRR]) -> list[Marginal]:
     return [
         Marginal(
             (a, b),
-            inverted(told.pair(a, b), responses[a], responses[b]),
-            pair_variance(responses[a], responses[b], len(told)),
+            inverted(told.pair(a, b) / len(told), (responses[a], responses[b])),
+            split_variance((responses[a], responses[b])) / len(told),
         )
         for a, b in combinations(range(len(responses)), 2)
     ]
+
+
+METHOD = Method(AllColumns, synthesize)

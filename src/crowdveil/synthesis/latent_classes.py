@@ -129,13 +129,12 @@ class Evidence:
 def _cells(tables: Sequence[Table], begins: Ints) -> _Cells:
     parts = []
     for table in tables:
-        question, oracle = table.question, table.question.oracle
-        one_symbol = oracle.method == "krr"
-        told = np.flatnonzero(table.support) if one_symbol else np.arange(question.cells)
+        question, oracle = table.question, table.question.pure
+        told = np.flatnonzero(table.support) if oracle.one_cell else np.arange(question.cells)
         values = np.unravel_index(told, question.sizes)
         places = [begins[column] + value for column, value in zip(question.columns, values, strict=True)]
         ones = table.support[told].astype(np.float64)
-        zeros = np.zeros(told.size) if one_symbol else table.asked - ones
+        zeros = np.zeros(told.size) if oracle.one_cell else table.asked - ones
         chances = [np.full(told.size, chance) for chance in (oracle.keep, oracle.other)]
         parts.append((np.stack(places, axis=1).astype(np.int32), *chances, ones, zeros))
     return _Cells(*(np.ascontiguousarray(np.concatenate(each)) for each in zip(*parts, strict=True)))

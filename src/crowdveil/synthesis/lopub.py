@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,16 @@ from crowdveil.arrays import Codes, Floats, Singles
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.local.bloom import Bloom
+from crowdveil.local.record_reports import record_promise
+from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.marginals import mutual_information, rounded
+from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
-from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 
-METHOD = "lopub"
 CLOSE = 1e-3
 MOST_STEPS = 500
 SEEDS_TRIED = 100
@@ -62,6 +63,8 @@ class LoPub:
     hashes: int = 2
     dependence: float = 0.2
 
+    name: ClassVar[str] = "lopub"
+
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         if not 0 <= self.dependence <= 1:
@@ -76,7 +79,7 @@ class LoPub:
 
     def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
-        return if_declared(schema, together(each.epsilon for each in self.filters(schema)))
+        return if_declared(schema, record_promise(sum_of(each.epsilon for each in self.filters(schema))))
 
 
 @cache
@@ -188,6 +191,7 @@ def synthesize(
     d = len(schema.sizes)
     tables = {(a, b): joint(likely[a], likely[b]) for a, b in combinations(range(d), 2)}
     codes = drawn(forest(tables, d, parameters.dependence), alone, tables, rows, rng=rng)
-    return synthetic(
-        codes, records, parameters, method=METHOD, report_bits=float(d * parameters.bits), rng=rng
-    )
+    return synthetic(codes, records, parameters, report_bits=float(d * parameters.bits), rng=rng)
+
+
+METHOD = Method(LoPub, synthesize)

@@ -12,21 +12,18 @@ depend strongly would have all the others fitted to noise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.engines import LocalEngine
+from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.latent_classes import APART, Evidence, LatentClasses, fit, log_likelihood
-from crowdveil.synthesis.questions import Table, merged
+from crowdveil.synthesis.questions import merged
 
 PENALTIES = (APART, 10.0, 30.0)
 INDEPENDENT = 100.0  # a penalty that leaves a column all but independent
 LEAST_WORTH = 1.0  # of log-likelihood: less is taken for chance
 STEPS, MORE_STEPS = 80, 30  # of fits that are only compared: of the first one, and from one to the next
-
-Halves = tuple[Sequence[Table], Sequence[Table]]
 
 
 def fitted_to(

@@ -23,7 +23,7 @@ from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.local.best_oracle import best_oracle
-from crowdveil.local.oracle import Oracle
+from crowdveil.local.oracle import PureOracle
 from crowdveil.local.record_reports import MOST_CELLS
 from crowdveil.records import Schema
 from crowdveil.synthesis.latent_classes import LatentClasses
@@ -91,7 +91,7 @@ def _all(schema: Schema, columns: int, epsilon: float) -> list[Question]:
     every = [question_of(schema, each, epsilon) for each in combinations(range(len(schema.columns)), columns)]
     if columns == 2:
         return every
-    asked = [question for question in every if question.oracle.method == "krr"]
+    asked = [question for question in every if question.pure.one_cell]
     pairs = {pair for question in asked for pair in combinations(question.columns, 2)}
     whole = len(pairs) == comb(len(schema.columns), 2)
     return asked if whole and sum(each.cells for each in asked) <= MOST_CELLS_IN_ALL else []
@@ -104,16 +104,16 @@ def _expected_error(schema: Schema, questions: Sequence[Question]) -> float:
         for pair in combinations(range(len(question.columns)), 2):
             first, second = (question.columns[place] for place in pair)
             cells = question.sizes[pair[0]] * question.sizes[pair[1]]
-            precision = 1.0 / (pair_variance(question.oracle, cells) + 1.0 / cells)
+            precision = 1.0 / (pair_variance(question.pure, cells) + 1.0 / cells)
             told[first, second] = told.get((first, second), 0.0) + precision / len(questions)
     sizes = schema.sizes
     return float(np.mean([sizes[a] * sizes[b] / sqrt(precision) for (a, b), precision in told.items()]))
 
 
-def pair_variance(oracle: Oracle, cells: int) -> float:
+def pair_variance(oracle: PureOracle, cells: int) -> float:
     """Of the share of a rare cell of a pair with so many, times the number of reports about more columns."""
     merged, p, q = oracle.cells / cells, oracle.keep, oracle.other
-    if oracle.method == "krr":  # cells that fall together are one symbol
+    if oracle.one_cell:  # the cells that are summed exclude each other
         return merged * q * (1.0 - merged * q) / (p - q) ** 2
     return merged * q * (1.0 - q) / (p - q) ** 2
 
@@ -160,7 +160,7 @@ def one_column_share(epsilon: float, columns: int) -> float:
 
 def one_column_weight(question: Question) -> float:
     """People needed: the error of a column is cells * sqrt(variance / people), and the sum is to be least."""
-    p, q = question.oracle.keep, question.oracle.other
+    p, q = question.pure.keep, question.pure.other
     return float((question.cells**2 * q * (1.0 - q) / (p - q) ** 2) ** (1.0 / 3.0))
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import ceil, log2
 from typing import Any
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes
 from crowdveil.errors import InputError
 from crowdveil.guarantee import SEEDED, Promise
-from crowdveil.local.olh import OLH
-from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness
 from crowdveil.records import Records
 
@@ -43,7 +40,6 @@ def synthetic(
     real: Records,
     parameters: Any,
     *,
-    method: str,
     report_bits: float,
     rng: Randomness,
 ) -> Synthetic:
@@ -52,7 +48,7 @@ def synthetic(
     return Synthetic(
         Records(schema, codes),
         parameters.promise(schema),
-        method,
+        parameters.name,
         asdict(parameters),
         not rng.private,
         report_bits,
@@ -69,15 +65,3 @@ def rows_of(records: Records, rows: int | None) -> int:
     if rows > MOST_ROWS:
         raise InputError(f"the number of rows must be at most {MOST_ROWS:,}, not {rows:,}")
     return rows
-
-
-def bits_of_code(cells: int) -> int:
-    """Bits that tell one of so many cells."""
-    return ceil(log2(cells))
-
-
-def bits_of(oracle: Oracle) -> int:
-    """Bits of one report: a cell (kRR), a bit for each cell (OUE), or a seed and a value (OLH)."""
-    if isinstance(oracle, OLH):
-        return 32 + bits_of_code(oracle.values)
-    return bits_of_code(oracle.cells) if oracle.method == "krr" else oracle.cells
