@@ -237,3 +237,34 @@ def test_hashes_and_joint_codes_are_those_of_whole_numbers() -> None:
             code = code * size + each["record"][column]
         assert code == each["code"]
         assert Question.from_dict(question).code(each["record"]) == code
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": [0]},
+        {"columns": [0, 0]},
+        {"columns": [0, -1]},
+        {"columns": [0, 1.0]},
+        {"columns": None},
+        {"sizes": [3, 4]},
+        {"sizes": [3, True]},
+        {"oracle": {"mechanism": "krr", "parameters": {"epsilon": 1.0, "cells": 14}}},
+        {"oracle": "krr"},
+        {"weights": {"symbols": 15, "keep": "9", "other": "1"}},
+        {"weights": None},
+    ],
+    ids=str,
+)
+def test_a_question_that_contradicts_itself_is_refused(change: dict[str, Any]) -> None:
+    """Weights that are not those of epsilon would have a device draw from another law than is promised."""
+    published = Question((0, 3), (3, 5), KRR(1.0, 15)).to_dict()
+    assert Question.from_dict(published).oracle == KRR(1.0, 15)
+    with pytest.raises(InputError):
+        Question.from_dict(published | change)
+
+
+@pytest.mark.parametrize("record", [(3, 0, 0, 0), (0, 0, 0, 5), (-1, 0, 0, 0), (0, 0), ()])
+def test_a_record_outside_its_domains_has_no_code(record: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="outside"):
+        Question((0, 3), (3, 5), KRR(1.0, 15)).report_one(record)

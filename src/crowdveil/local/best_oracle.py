@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from crowdveil.errors import ParameterError
 from crowdveil.local.oracle import PureOracle
 from crowdveil.local.oracles import ORACLES
 from crowdveil.local.record_reports import check_cells
@@ -25,7 +24,5 @@ def best_oracle(epsilon: float, cells: int) -> PureOracle:
     check_cells(cells)
     Response.of(2, epsilon)  # refuses an epsilon that is not above 0
     candidates = [kind(epsilon, cells) for kind in ORACLES.values() if issubclass(kind, PureOracle)]
-    short = [oracle for oracle in candidates if oracle.report_bits <= SHORT_REPORT]
-    if not short:
-        raise ParameterError(f"no oracle reports one of {cells:,} cells in {SHORT_REPORT} bits")
+    short = [oracle for oracle in candidates if oracle.report_bits <= SHORT_REPORT]  # kRR always is
     return min(short, key=lambda oracle: oracle.rare_variance(1))

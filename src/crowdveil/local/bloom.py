@@ -10,7 +10,7 @@ floor(h * bits / 2^32), h the hash of `olh` of the code, whose seed is the hash 
 
 References: Erlingsson, Pihur and Korolova, *RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal
 Response*, 2014, doi:10.1145/2660267.2660348; Ren et al., *LoPub: High-Dimensional Crowdsourced Data
-Publication with Local Differential Privacy*, 2018, doi:10.1109/TIFS.2018.2812146.
+Publication with Local Differential Privacy*, 2018.
 """
 
 from __future__ import annotations

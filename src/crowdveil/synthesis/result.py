@@ -1,4 +1,4 @@
-"""`Synthetic`: records that belong to nobody, together with what was promised to those who reported."""
+"""`Synthetic`: records that belong to nobody, with the promise to those who reported."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MOST_ROWS = 10**8
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """Synthetic records, how they were made, and the promise about each of the reports behind them.
+    """Synthetic records, the method that made them, and the promise about each report behind them.
 
-    Nothing is promised if draws can be repeated from a seed.
+    Nothing is promised if the draws can be repeated from a seed.
     """
 
     records: Records
@@ -28,7 +28,7 @@ class Synthetic:
     method: str
     parameters: Mapping[str, Any]  # public: what was asked for
     seeded: bool
-    report_bits: float  # of a report, on average; what was asked is not counted, as it is public
+    report_bits: float  # mean length of a report, without its question, which is public
 
     def __post_init__(self) -> None:
         if self.seeded:
@@ -43,7 +43,7 @@ def synthetic(
     report_bits: float,
     rng: Randomness,
 ) -> Synthetic:
-    """Rows of codes as a result; `parameters` is the method's dataclass, which knows its guarantee."""
+    """The result with these rows of codes; `parameters` is the method's dataclass, with its promise."""
     schema = real.schema
     return Synthetic(
         Records(schema, codes),
@@ -56,7 +56,7 @@ def synthetic(
 
 
 def rows_of(records: Records, rows: int | None) -> int:
-    """How many rows to make: as many as there are records, if nothing else is asked for."""
+    """The number of synthetic rows: by default as many as there are records."""
     if len(records) == 0:
         raise InputError("there are no records, and so no reports to learn from")
     if rows is None:
