@@ -41,7 +41,12 @@ check: setup
 test: check
 	$(BIN)/python -m pytest -n 2
 
-bench: $(VENV)/demo.stamp
+$(VENV)/plots.stamp: $(VENV)/demo.stamp
+	@echo "installing what pictures need ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
+	@touch $@
+
+bench: $(VENV)/plots.stamp
 	@$(BIN)/crowdveil bench
 
 clean:

@@ -14,7 +14,7 @@ import polars as pl
 from benchmarks.stopwatch import Arrays
 from crowdveil.claims import Claims
 from crowdveil.randomness import seeded
-from crowdveil.releases import priscrowd
+from crowdveil.releases.priscrowd import PrisCrowd
 
 LOW, HIGH = 0.0, 10.0
 STRIDE = 7  # between the users of an object
@@ -60,7 +60,7 @@ def as_claims(arrays: Arrays) -> Claims:
 
 def with_estimate(arrays: Arrays) -> dict[str, np.ndarray]:
     """The same with our combined weights c and bandwidths h."""
-    found = priscrowd.estimate(as_claims(arrays), priscrowd.PrisCrowd())
+    found = PrisCrowd().estimate(as_claims(arrays))
     return {**arrays, "combined": found.combined, "bandwidths": found.bandwidth}
 
 

@@ -9,7 +9,7 @@ from benchmarks import growth, machine, noise, records, release, sparse, startup
 from benchmarks.harness import Benchmark, Settings, measure
 from crowdveil.errors import ParameterError
 from crowdveil.files import whole_file
-from crowdveil.report.certificate import to_json
+from crowdveil.plain_data import to_json
 from crowdveil.report.plots import save
 
 MODULES = (release, growth, noise, startup, truth, truth_large, sparse, records)

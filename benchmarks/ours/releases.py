@@ -17,7 +17,7 @@ from crowdveil.kernels.gaussian import ONE_SWEEP, prepare, room_for, times
 from crowdveil.kernels.ranges import longest
 from crowdveil.randomness import secure
 from crowdveil.releases.deniability import PrivacyTest, draw
-from crowdveil.releases.priscrowd import PrisCrowd, estimate, release
+from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.releases.weights import Weights
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
@@ -29,8 +29,8 @@ def whole_release(inputs: Arrays, threads: int | None = None) -> Steps:
     """Weights to convergence, bandwidths, draws through the privacy test, secure randomness."""
     claims, engine = as_claims(_read(inputs)), LocalEngine(threads)
     yield
-    weights = estimate(claims, PrisCrowd(), engine=engine)
-    made = release(claims, PrisCrowd(), weights=weights, engine=engine)
+    weights = PrisCrowd().estimate(claims, engine=engine)
+    made = PrisCrowd().draw_weighted(claims, weights, rng=secure(), engine=engine)
     yield
     return {
         "combined": weights.combined,
@@ -75,7 +75,7 @@ def weights(inputs: Arrays, threads: int | None = None) -> Steps:
     """All weights, no draws."""
     claims, engine = as_claims(_read(inputs)), LocalEngine(threads)
     yield
-    found = estimate(claims, PrisCrowd(), engine=engine)
+    found = PrisCrowd().estimate(claims, engine=engine)
     yield
     return {"combined": found.combined, "bandwidths": found.bandwidth}
 

@@ -1,8 +1,8 @@
 """Collect, combine and publish crowdsourced data without giving anybody away.
 
-    from crowdveil import Certified, Claims, Range, release_certified
+    from crowdveil import Certified, Claims, Range, release
     claims = Claims.from_frame(table, object="drug", user="patient", value="severity")
-    released = release_certified(claims, Certified(epsilon=2, range=Range(0, 10)))
+    released = release(claims, Certified(epsilon=2, range=Range(0, 10)))
     released.to_frame(), released.promise.sentence()
 
 Names are imported when they are first used, so that `import crowdveil` costs nothing.
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from crowdveil.randomness import secure, seeded
     from crowdveil.records import Records, Schema
     from crowdveil.releases.basic import Basic
-    from crowdveil.releases.basic import release as release_basic
     from crowdveil.releases.certified import Certified
-    from crowdveil.releases.certified import release as release_certified
     from crowdveil.releases.deniability import PrivacyTest
-    from crowdveil.releases.priscrowd import PrisCrowd
-    from crowdveil.releases.priscrowd import release as release_priscrowd
+    from crowdveil.releases.method import release
+    from crowdveil.releases.priscrowd import PrisCrowd, Uniform
     from crowdveil.releases.result import Release, Status
     from crowdveil.report.bundle import write_bundle
     from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
@@ -43,13 +41,13 @@ _HOMES = {
     "Basic": "releases.basic",
     "Certified": "releases.certified",
     "Claims": "claims",
-    "LatentClassSynthesis": "synthesis.latent_class_synthesis",
     "CrowdveilError": "errors",
     "Deniability": "guarantee",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Labels": "labels",
     "Laplace": "local",
+    "LatentClassSynthesis": "synthesis.latent_class_synthesis",
     "Ledger": "ledger",
     "LocalEngine": "engines",
     "NoGuarantee": "guarantee",
@@ -62,14 +60,13 @@ _HOMES = {
     "Release": "releases.result",
     "Schema": "records",
     "Status": "releases.result",
+    "Uniform": "releases.priscrowd",
     "VariancePerUser": "local",
     "discover": "truth.methods",
     "one_coin": "truth.one_coin",
     "perturb": "local",
     "read_claims": "files",
-    "release_basic": "releases.basic:release",
-    "release_certified": "releases.certified:release",
-    "release_priscrowd": "releases.priscrowd:release",
+    "release": "releases.method",
     "secure": "randomness",
     "seeded": "randomness",
     "synthesize": "synthesis.simulated",
@@ -99,15 +96,14 @@ __all__ = [
     "Release",
     "Schema",
     "Status",
+    "Uniform",
     "VariancePerUser",
     "__version__",
     "discover",
     "one_coin",
     "perturb",
     "read_claims",
-    "release_basic",
-    "release_certified",
-    "release_priscrowd",
+    "release",
     "secure",
     "seeded",
     "synthesize",

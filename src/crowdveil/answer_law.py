@@ -10,7 +10,7 @@ from crowdveil.arrays import Floats
 
 
 def answer_law(truths: ArrayLike, sigmas: ArrayLike, domain: Domain) -> Floats:
-    """(..., answers): the chance of each answer, for truths and users' sigmas that broadcast together."""
+    """Probability of each answer, shape (..., answers); `truths` and users' `sigmas` broadcast together."""
     from scipy.special import ndtr
 
     centres, spreads = np.asarray(truths)[..., None], np.asarray(sigmas)[..., None]

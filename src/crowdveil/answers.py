@@ -1,7 +1,7 @@
-"""Answers: what each user answered about each object, most often nothing; and what devices report of it.
+"""Answers: a sparse table of users by objects, and the perturbed reports of it that devices send.
 
-Whether somebody answered is as private as the answer. So all users and all objects are listed, and a cell (a
-user and an object) holds an answer of a public domain, or none (NULL).
+Whether a user answered is as private as the answer. So all users and all objects are listed, and a cell (a
+user and an object) holds either an answer of a public domain or none (NULL).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_ANSWERS = 200  # a symbol is a byte
 
 @dataclass(frozen=True)
 class Domain:
-    """The whole numbers low, low + 1, ..., high that an answer can be."""
+    """The integers low, low + 1, ..., high: the possible answers."""
 
     low: int
     high: int
@@ -38,29 +38,30 @@ class Domain:
 
     @property
     def size(self) -> int:
-        """How many answers there are, NULL not counted."""
+        """Number of possible answers, not counting NULL."""
         return self.high - self.low + 1
 
     def values(self) -> Floats:
-        """The answers as numbers."""
+        """The possible answers as floats, ascending."""
         return np.arange(self.low, self.high + 1, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers by user: those of user u are `codes[offsets[u]:offsets[u + 1]]`, about `object_codes` there.
+    """Answers grouped by user: those of user u are `codes[offsets[u]:offsets[u + 1]]`.
 
-    Always true: an answer's code is below the domain's size, a user's objects ascend, arrays are read-only.
+    The same slice of `object_codes` holds the objects that they are about. Invariants: an answer's code is
+    below the domain's size, the objects of a user ascend, and arrays are read-only.
     """
 
-    objects: pl.Series  # names of all N objects, also of those that nobody answered about
+    objects: pl.Series  # names of all N objects, including those without an answer
     users: pl.Series  # names of all M users
     domain: Domain
     offsets: Ints  # (M + 1,)
     object_codes: Codes
     codes: Symbols
-    moved: int  # answers that were clamped or rounded to the domain: not for publication
-    declared: bool = True  # objects and users were listed, not read off the answers
+    moved: int  # number of answers that were clamped or rounded to the domain; private
+    declared: bool = True  # whether objects and users were listed, not taken from the answers
 
     @classmethod
     def from_claims(
@@ -71,26 +72,26 @@ class Answers:
         objects: Iterable[str | int] | None = None,
         users: Iterable[str | int] | None = None,
     ) -> Answers:
-        """Claims as answers, rounded and clamped; all objects and all users are listed.
+        """Claims as answers, rounded and clamped to the domain.
 
-        Without a list they are those of the claims. Then somebody who answered nothing does not take part,
-        and whoever takes part is known to have answered something.
+        `objects` and `users` list all objects and users. Without a list they are taken from the claims: a
+        user without an answer then does not take part, so taking part reveals that a user answered.
         """
         if objects is not None:
-            made, claims = len(claims), claims.about(objects)
-            if len(claims) < made:
+            before, claims = len(claims), claims.about(objects)
+            if len(claims) < before:
                 raise InputError("somebody has claims about an object that is not on the list of objects")
         names, places = _listed(claims.users, users)
-        takers = places[claims.user_codes]
-        by_user = np.argsort(takers, kind="stable")  # and by object, as claims are laid out
+        owners = places[claims.user_codes]
+        by_user = np.argsort(owners, kind="stable")  # stable: the claims of a user stay sorted by object
         values = claims.values[by_user]
         nearest = np.clip(np.rint(values), domain.low, domain.high)
-        each = np.bincount(takers, minlength=len(names))
+        counts = np.bincount(owners, minlength=len(names))
         return cls(
             objects=claims.objects,
             users=names,
             domain=domain,
-            offsets=frozen(np.concatenate([[0], np.cumsum(each)]).astype(np.int64)),
+            offsets=frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
             object_codes=frozen(claims.owners()[by_user].astype(np.int32)),
             codes=frozen((nearest - domain.low).astype(np.uint8)),
             moved=int(np.count_nonzero(nearest != values)),
@@ -105,7 +106,7 @@ class Answers:
 
     @property
     def sparsity(self) -> float:
-        """The share of cells without an answer."""
+        """Share of cells without an answer."""
         return 1.0 - len(self) / (len(self.users) * len(self.objects))
 
     def claims(self) -> Claims:
@@ -120,13 +121,13 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class CellReports:
-    """One randomized symbol for each cell, a byte each, and the law that made them.
+    """One randomized symbol (a byte) for each cell, and the law that produced the symbols.
 
-    `law[x, y]` is the chance of symbol y where the answer is x; the last row is that of NULL. Symbols 0 ...
-    K - 2 stand for the places in the range that `levels` names, the last one for NULL. Where the share of
-    cells with an answer is stated, as `answered`, no symbol stands for NULL: reports do not tell that share.
-    Where a user's cells share a hidden draw, as in the 2-Layer mechanism, the law is that of one cell alone:
-    then users have to be taken for alike.
+    `law[x, y]` is the probability of symbol y given answer x; the last row is that of NULL. Symbols 0 ...
+    K - 2 stand for the numbers in `levels`, the last symbol for NULL. If `answered`, the share of cells with
+    an answer, is set, then no symbol stands for NULL, because the reports carry no information on that share.
+    If `users_alike`, the cells of a user share a hidden draw (as in the 2-Layer mechanism) and `law` is the
+    marginal law of one cell; an estimator must then treat all users alike.
     """
 
     objects: pl.Series
@@ -139,14 +140,14 @@ class CellReports:
     users_alike: bool = False
 
 
-def _listed(found: pl.Series, listed: Iterable[str | int] | None) -> tuple[pl.Series, Ints]:
-    """All users' names, ascending, and the place among them of each that was found."""
-    names = found
+def _listed(claimants: pl.Series, listed: Iterable[str | int] | None) -> tuple[pl.Series, Ints]:
+    """Names of all users, ascending, and the index among them of each user with claims."""
+    names = claimants
     if listed is not None:
-        texts = pl.Series(found.name, sorted({str(name) for name in listed}), dtype=pl.String)
-        names = texts.cast(found.dtype, strict=False).unique().sort()
+        texts = pl.Series(claimants.name, sorted({str(name) for name in listed}), dtype=pl.String)
+        names = texts.cast(claimants.dtype, strict=False).unique().sort()
         if names.null_count() or names.is_empty():
             raise InputError("the list of users is empty, or its names are not of the claims' kind")
-        if not found.is_in(names.implode()).all():
+        if not claimants.is_in(names.implode()).all():
             raise InputError("somebody has claims who is not on the list of users")
-    return names, names.search_sorted(found).to_numpy().astype(np.int64)
+    return names, names.search_sorted(claimants).to_numpy().astype(np.int64)

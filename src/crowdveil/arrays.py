@@ -1,4 +1,4 @@
-"""The kinds of arrays that pass between loops and results."""
+"""Types of the arrays that kernels and results exchange."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ Flags = NDArray[np.bool_]
 
 
 def frozen(array: Any) -> Any:
-    """The same array, which nobody can write to any more."""
+    """The same array, made read-only."""
     array.setflags(write=False)
     return array

@@ -1,9 +1,8 @@
 """Claims: who said what about which object, coded once and laid out by object.
 
-The layout is canonical: objects in the order of their names, and inside an object claims in the order of
-their values (equal values: of their users' names). So no result can depend on the order of rows, and
-renaming users moves nothing but ties. The order of values is private: whatever is published from a
-`Claims` must not follow it.
+The layout is canonical: objects are sorted by name, the claims of an object by value, and equal values by
+the user's name. So no result depends on the order of the input rows, and renaming users reorders ties only.
+The order of values is private: what is published from a `Claims` must not follow it.
 """
 
 from __future__ import annotations
@@ -29,11 +28,17 @@ LARGEST_VALUE = 1e150  # squares of larger values overflow
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Numeric claims by object: object i's claims are `values[offsets[i]:offsets[i + 1]]`.
+    """Numeric claims grouped by object: the claims about object i are `values[offsets[i]:offsets[i + 1]]`.
 
-    Always true: no (object, user) twice, every value finite, names are distinct and NFC, every object has a
-    claim (but for `about` and a cap that keeps objects), arrays are read-only. Build it with `from_frame` or
-    `from_columns`, which see to that.
+    >>> claims = Claims.from_columns(["a", "a", "b"], ["ann", "bob", "ann"], [3.0, 1.0, 2.0])
+    >>> claims
+    Claims(3 claims, 2 objects, 2 users)
+    >>> claims.of(0)
+    array([1., 3.])
+
+    Invariants: each (object, user) occurs at most once, every value is finite, names are distinct and in
+    Unicode normal form C, every object has a claim (except after `about`, and after `capped` with
+    `keep_objects`), and arrays are read-only. `from_frame` and `from_columns` check all of this.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -44,7 +49,10 @@ class Claims:
 
     @classmethod
     def from_frame(cls, frame: Any, *, object: str, user: str, value: str, source: str = "claims") -> Claims:
-        """Claims from three columns of a Polars, pandas or Arrow table; `source` names it in errors."""
+        """Claims from three columns of a Polars, pandas or Arrow table.
+
+        `object`, `user` and `value` are names of columns; error messages call the table `source`.
+        """
         table = nw.from_native(frame, eager_only=True)
         for column in (object, user, value):
             if column not in table.columns:
@@ -55,8 +63,8 @@ class Claims:
     @classmethod
     def from_columns(cls, objects: Any, users: Any, values: Any) -> Claims:
         """Claims from three columns of equal length: lists, NumPy arrays, or Polars or Arrow columns."""
-        given = {"objects": objects, "users": users, "values": values}
-        columns = [column_of(column, name, "claims") for name, column in given.items()]
+        named = {"objects": objects, "users": users, "values": values}
+        columns = [column_of(column, name, "claims") for name, column in named.items()]
         if len({len(column) for column in columns}) != 1:
             raise InputError("objects, users and values differ in length")
         return _build(*columns, names=("objects", "users", "values"), source="claims")
@@ -68,11 +76,11 @@ class Claims:
         return f"Claims({len(self)} claims, {len(self.objects)} objects, {len(self.users)} users)"
 
     def counts(self) -> Ints:
-        """How many claims each object has."""
+        """Number of claims about each object."""
         return np.diff(self.offsets)
 
     def claims_per_user(self) -> Ints:
-        """How many claims each user made."""
+        """Number of claims of each user."""
         return np.bincount(self.user_codes, minlength=len(self.users)).astype(np.int64)
 
     def of(self, index: int) -> Floats:
@@ -80,7 +88,7 @@ class Claims:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def clamped(self, low: float, high: float) -> tuple[Claims, int]:
-        """The claims with values pulled into [low, high], and how many had to be."""
+        """The claims with values clamped to [low, high], and the number of values that were outside."""
         outside = int(np.count_nonzero((self.values < low) | (self.values > high)))
         if not outside:
             return self, 0
@@ -89,7 +97,7 @@ class Claims:
         return Claims(self.objects, self.users, self.offsets, frozen(users), frozen(values)), outside
 
     def joined(self, more: Claims) -> Claims:
-        """These claims and more of them: about the same objects and others, by the same users and others."""
+        """The union of these claims and `more`, which may name the same objects and users or new ones."""
         if self.objects.dtype != more.objects.dtype or self.users.dtype != more.users.dtype:
             raise InputError(
                 "names of objects or users are text in one set of claims and numbers in the other"
@@ -101,28 +109,30 @@ class Claims:
         return _build(objects, users, values, names=("object", "user", "value"), source="joined claims")
 
     def about(self, objects: Iterable[str | int]) -> Claims:
-        """The claims about these objects and no others; an object may be left with no claim at all."""
-        texts = pl.Series("object", sorted({str(name) for name in objects}), dtype=pl.String)
-        names = texts.cast(self.objects.dtype, strict=False).unique().sort()
+        """The claims about the listed objects only; a listed object may have no claim."""
+        listed = pl.Series("object", sorted({str(name) for name in objects}), dtype=pl.String)
+        names = listed.cast(self.objects.dtype, strict=False).unique().sort()
         if names.null_count() or names.is_empty():
             raise InputError("the list of objects is empty, or its names are not of the claims' kind")
-        place = dict(zip(names.to_list(), range(len(names)), strict=True))
-        new = np.array([place.get(name, -1) for name in self.objects.to_list()], dtype=np.int64)
-        owners = new[self.owners()]
-        kept = np.flatnonzero(owners >= 0)  # both lists ascend, so the layout stays as it is
-        counts = np.bincount(owners[kept], minlength=len(names))
+        new_codes = dict(zip(names.to_list(), range(len(names)), strict=True))
+        code_of_object = np.array(
+            [new_codes.get(name, -1) for name in self.objects.to_list()], dtype=np.int64
+        )
+        owners = code_of_object[self.owners()]
+        rows = np.flatnonzero(owners >= 0)  # both lists of names ascend, so the layout stays canonical
+        counts = np.bincount(owners[rows], minlength=len(names))
         return Claims(
             names,
             self.users,
             frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
-            frozen(self.user_codes[kept]),
-            frozen(self.values[kept]),
+            frozen(self.user_codes[rows]),
+            frozen(self.values[rows]),
         )
 
     def capped(self, most: int, *, keep_objects: bool = False) -> Claims:
-        """At most that many claims of each user, chosen by a hash of names, never by values.
+        """At most `most` claims of each user, chosen by a hash of names, never by values.
 
-        Objects that lose all their claims are left out, unless they are kept.
+        Objects that lose all their claims are dropped, unless `keep_objects`.
         """
         keys = _hashes(self.objects)[self.owners()] ^ _hashes(self.users)[self.user_codes]
         order = np.lexsort((keys, self.user_codes))
@@ -132,40 +142,40 @@ class Claims:
         kept = np.zeros(len(self), dtype=np.bool_)
         kept[order[rank < most]] = True
         counts = np.bincount(self.owners()[kept], minlength=len(self.objects))
-        left = np.arange(counts.size) if keep_objects else np.flatnonzero(counts)
+        remaining = np.arange(counts.size) if keep_objects else np.flatnonzero(counts)
         return Claims(
-            self.objects.gather(left),
+            self.objects.gather(remaining),
             self.users,
-            frozen(np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64)),
+            frozen(np.concatenate([[0], np.cumsum(counts[remaining])]).astype(np.int64)),
             frozen(self.user_codes[kept]),
             frozen(self.values[kept]),
         )
 
     def owners(self) -> Ints:
-        """The object of each claim."""
+        """Index of the object of each claim."""
         return np.repeat(np.arange(len(self.objects)), self.counts())
 
     def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
-        """Ranges [first, last) of whole objects with about that many claims each."""
+        """Ranges [first, last) of objects with about `claims_per_block` claims each; no object is split."""
         first = 0
         while first < len(self.objects):
-            aim = self.offsets[first] + claims_per_block
-            last = max(first + 1, int(np.searchsorted(self.offsets, aim, side="right")) - 1)
+            target = self.offsets[first] + claims_per_block
+            last = max(first + 1, int(np.searchsorted(self.offsets, target, side="right")) - 1)
             yield first, last
             first = last
 
 
 def column_of(column: Any, name: str, source: str) -> pl.Series:
-    """A column as Polars has it. Its own complaints would quote cells, so they are not passed on."""
+    """The column as a Polars series. Polars' own error is replaced: its message could quote a cell."""
     try:
         return pl.Series(column)
-    except Exception:  # whatever a foreign column type raises
-        kind = f"{source}: column {name!r} mixes kinds of cells or holds something that cannot be used"
-        raise InputError(kind) from None
+    except Exception:  # a foreign column type may raise anything
+        message = f"{source}: column {name!r} mixes kinds of cells or holds something that cannot be used"
+        raise InputError(message) from None
 
 
-def whole(labels: pl.Series) -> pl.Series:
-    """Labels that are whole numbers kept as floats, as whole numbers; all others as they are."""
+def as_integers(labels: pl.Series) -> pl.Series:
+    """Labels cast to integers if they are floats without a fraction; other labels unchanged."""
     if labels.dtype.is_float() and not labels.is_null().any():
         numbers = labels.cast(pl.Int64, strict=False)
         if (numbers == labels).fill_null(value=False).all():
@@ -174,6 +184,7 @@ def whole(labels: pl.Series) -> pl.Series:
 
 
 def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
+    """Claims from three checked columns, whose `names` are used in error messages."""
     if len(values) == 0:
         raise InputError(f"{source}: there are no claims (no data rows)")
     if len(values) >= MOST_ROWS:
@@ -190,27 +201,27 @@ def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: An
 
 
 def _hashes(names: pl.Series) -> NDArray[np.uint64]:
-    """64 bits for each name, whether it is text or a number, on any machine and in any version."""
+    """A 64-bit hash of each name (text or number), the same on every machine and in every version."""
     digests = [hashlib.blake2b(str(name).encode(), digest_size=8).digest() for name in names.to_list()]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def _rows(mask: pl.Series) -> str:
-    """The first rows where `mask` is true, in words; rows count from 1 without the header."""
-    found = (mask.arg_true() + 1).to_list()
-    shown = ", ".join(str(row) for row in found[:_ROWS_NAMED])
-    more = f" and {len(found) - _ROWS_NAMED} more" if len(found) > _ROWS_NAMED else ""
-    return f"{'row' if len(found) == 1 else 'rows'} {shown}{more} (the header not counted)"
+    """Text that lists the first rows where `mask` is true; rows count from 1, without the header."""
+    rows = (mask.arg_true() + 1).to_list()
+    shown = ", ".join(str(row) for row in rows[:_ROWS_NAMED])
+    more = f" and {len(rows) - _ROWS_NAMED} more" if len(rows) > _ROWS_NAMED else ""
+    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more} (the header not counted)"
 
 
 def refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
-    """Raise an error that names the column and the first rows where `mask` is true, if there are any."""
+    """Raise an error that names the column and the first rows where `mask` is true, if any."""
     if mask.any():
         raise InputError(f"{source}: column {column!r} {what} in {_rows(mask)}")
 
 
 def _numbers(values: pl.Series, column: str, source: str) -> Floats:
-    """The values as floats; anything that is not a finite number is refused with its rows."""
+    """The values as floats; an error names the rows that do not hold a finite number."""
     refuse(values.is_null(), source, column, "is empty")
     if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
         text = values.cast(pl.String).str.strip_chars()
@@ -226,12 +237,12 @@ def _numbers(values: pl.Series, column: str, source: str) -> Floats:
         refuse(numbers.is_nan(), source, column, "is NaN")
         refuse(numbers.is_infinite(), source, column, "is infinite")
         refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
-    # One zero: -0.0 and 0.0 compare equal but sort and print apart.
+    # Adding 0.0 turns -0.0 into 0.0: the two compare equal but print differently.
     return array + 0.0
 
 
 def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
-    """Codes into the distinct names, and those names in ascending order."""
+    """The code of each name, and the distinct names in ascending order that codes index."""
     refuse(names.is_null(), source, column, "has no name")
     if names.dtype.is_integer():
         names = names.cast(pl.Int64, strict=False)
@@ -241,30 +252,30 @@ def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]
     if not isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
         raise InputError(f"{source}: names in column {column!r} are neither text nor whole numbers")
     names = names.cast(pl.String)
-    found = names.unique()
-    as_written = found.str.normalize("NFC")
-    if (as_written.str.strip_chars() == "").any():
+    spellings = names.unique()
+    normalized = spellings.str.normalize("NFC")
+    if (normalized.str.strip_chars() == "").any():
         refuse(names.str.strip_chars() == "", source, column, "has an empty name")
-    distinct = as_written.unique().sort().alias(column)
-    code_of_found = distinct.search_sorted(as_written).cast(pl.Int32).to_numpy()
-    return code_of_found[names.cast(pl.Enum(found)).to_physical().to_numpy()], distinct
+    distinct = normalized.unique().sort().alias(column)
+    code_of_spelling = distinct.search_sorted(normalized).cast(pl.Int32).to_numpy()
+    return code_of_spelling[names.cast(pl.Enum(spellings)).to_physical().to_numpy()], distinct
 
 
 def _looked_up(numbers: pl.Series, distinct: pl.Series) -> Codes:
-    """The place of each number among the distinct ones."""
+    """Index of each number among the distinct ones."""
     table = distinct.to_frame("name").with_row_index("code")
-    found = numbers.to_frame("name").join(table, on="name", how="left", maintain_order="left")
-    return found["code"].cast(pl.Int32).to_numpy(writable=True)
+    joined = numbers.to_frame("name").join(table, on="name", how="left", maintain_order="left")
+    return joined["code"].cast(pl.Int32).to_numpy(writable=True)
 
 
 def _repeated(objects: Codes, users: Codes, source: str) -> InputError:
-    """The error that names the rows of the first user with two claims about one object."""
+    """An error that names the rows of the first repeated (object, user)."""
     pairs = pl.Series(objects.astype(np.int64) << 32 | users)
-    again = ~pairs.is_first_distinct()
-    later = int(again.arg_true()[0])
-    first = int((pairs == pairs[later]).arg_true()[0])
-    count = int(again.sum())
+    repeats = ~pairs.is_first_distinct()
+    second = int(repeats.arg_true()[0])
+    first = int((pairs == pairs[second]).arg_true()[0])
+    count = int(repeats.sum())
     return InputError(
-        f"{source}: one user has several claims about one object, e.g. rows {first + 1} and {later + 1} "
+        f"{source}: one user has several claims about one object, e.g. rows {first + 1} and {second + 1} "
         f"(the header not counted); {count} {'row is' if count == 1 else 'rows are'} too many"
     )

@@ -1,8 +1,8 @@
-"""The one door to numba: `compiled` turns a loop into machine code and keeps it on disk.
+"""The only module that imports numba: `compiled` turns a loop into machine code and caches it on disk.
 
-Machine code is cached under the user's cache folder (or NUMBA_CACHE_DIR), in a folder named after the
-sources of *all* compiled loops: numba itself notices a change in the file of a function, but not in a
-function that it calls from another file.
+The cache lies under the user's cache folder (or NUMBA_CACHE_DIR), in a folder named after a hash of the
+sources of *all* compiled loops. Numba itself notices a change in the file of a function, but not in the
+functions that it calls from other files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crowdveil.version import __version__
 
 @cache
 def cache_folder() -> Path:
-    """The folder that holds the machine code of this version of the loops."""
+    """Folder of the machine code of this version of the loops."""
     here = Path(__file__).parent
     digest = hashlib.blake2b(f"{__version__} {numba.__version__}".encode(), digest_size=8)
     sources = [path for folder in ("kernels", "randomness") for path in sorted((here / folder).glob("*.py"))]
@@ -33,19 +33,19 @@ def cache_folder() -> Path:
 
 
 def _user_cache() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(folder) if Path(folder).is_absolute() else Path.home() / ".cache"
 
 
 def when_compiling(tell: Callable[[], None]) -> None:
-    """Have `tell` called once, when a loop must be compiled that the cache does not hold."""
+    """Call `tell` once, when the first loop is compiled that is not in the cache."""
 
     class Once(event.Listener):
-        told = False
+        called = False
 
         def on_start(self, _: event.Event) -> None:
-            if not self.told:
-                self.told = True
+            if not self.called:
+                self.called = True
                 tell()
 
         def on_end(self, _: event.Event) -> None:
@@ -55,7 +55,7 @@ def when_compiling(tell: Callable[[], None]) -> None:
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
-    """`function` as machine code: no interpreter lock, cached on disk, no reordering of sums."""
+    """`function` as machine code that releases the interpreter lock and does not reorder sums."""
     numba_config: Any = numba.config
     before = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(cache_folder())
@@ -75,15 +75,15 @@ def _writable() -> bool:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Like `compiled`, always inlined by the machine-code compiler: for the smallest steps."""
+    """Like `compiled`, and always inlined into its callers: for the smallest steps."""
     return compiled(function, forceinline=True)
 
 
 def fused(function: Callable[..., Any]) -> Any:
-    """Like `compiled`, with products and sums in one instruction where the machine has it."""
+    """Like `compiled`, with fused multiply-add instructions where the machine has them."""
     return compiled(function, fastmath={"contract"})
 
 
 def summed(function: Callable[..., Any]) -> Any:
-    """Like `fused`, for sums whose order of adding the compiler may choose: one order on one machine."""
+    """Like `fused`, but the compiler may reorder sums; on one machine the order is always the same."""
     return compiled(function, fastmath={"contract", "reassoc", "nsz"})

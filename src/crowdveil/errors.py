@@ -1,21 +1,22 @@
-"""Every error a caller can meet.
+"""All errors that crowdveil raises on purpose.
 
     CrowdveilError
     ├── InputError        the data cannot be used; names file, row and column, never a cell
     ├── ParameterError    an option or argument is out of bounds; shows its value
     │   └── BudgetExceeded    a charge would exceed a dataset's budget (crowdveil.ledger)
-    └── OutputError       a result cannot be written where it was asked for
+    ├── OutputError       a result cannot be written where it was asked for
+    └── MissingExtra      an optional package is not installed; says how to install it
 
-Anything else that escapes is a bug in crowdveil.
+Any other exception is a bug in crowdveil.
 """
 
 
 class CrowdveilError(Exception):
-    """The root: catch this to catch everything that is the caller's to mend."""
+    """Base of all errors that the caller can correct."""
 
 
 class InputError(CrowdveilError):
-    """The data cannot be used as they are."""
+    """The input data cannot be used as they are."""
 
 
 class ParameterError(CrowdveilError, ValueError):
@@ -24,3 +25,7 @@ class ParameterError(CrowdveilError, ValueError):
 
 class OutputError(CrowdveilError):
     """A result cannot be written."""
+
+
+class MissingExtra(CrowdveilError):  # noqa: N818, it reads as what happened
+    """What was asked for needs a package that is not installed."""

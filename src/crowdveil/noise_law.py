@@ -1,4 +1,4 @@
-"""What is publicly known about the noise in perturbed claims: whoever estimates from them may use it."""
+"""The public law of the noise in perturbed claims, which estimators may use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Raw claims lay in [low, high]; to each, noise was added.
+    """The noise that was added to raw claims in [low, high].
 
-    Laplace noise of that scale, drawn afresh for each claim, or Gaussian noise of one variance for all claims
-    of a user, of which only the mean over users is known. What is 0 was not added.
+    `laplace_scale`: scale of Laplace noise, drawn independently for each claim. `user_variance`: mean over
+    users of the variance of Gaussian noise; all claims of a user share one variance, which is not public.
+    A parameter of 0 means that this noise was not added.
     """
 
     low: float
@@ -20,5 +21,5 @@ class NoiseLaw:
 
     @property
     def variance(self) -> float:
-        """The mean variance of the noise of a claim."""
+        """Mean variance of the noise of a claim."""
         return 2.0 * self.laplace_scale**2 + self.user_variance

@@ -1,4 +1,4 @@
-"""The public interval in which all values lie, and the grid it is cut into by default."""
+"""The public interval in which all values lie, and its default grid."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from crowdveil.claims import LARGEST_VALUE
 from crowdveil.errors import ParameterError
 
 STEPS_IN_RANGE = 1000
-SHORTEST = 1e-100  # squares of shorter ranges vanish
-NARROWEST = 1e-10  # of its larger end: in narrower ranges the steps of a grid would be lost to rounding
+SHORTEST = 1e-100  # squares of shorter ranges underflow
+NARROWEST = 1e-10  # relative to the larger end: in narrower ranges rounding would hide the steps of a grid
 
 
 @dataclass(frozen=True)
 class Range:
-    """A public interval in which all values lie; it is declared, never taken from the data."""
+    """A public interval in which all values lie; it is declared, never taken from the data.
+
+    >>> Range(0, 10).length
+    10.0
+    """
 
     low: float
     high: float
@@ -46,6 +50,6 @@ def _float(end: float) -> float:
 
 
 def check_resolution(resolution: float | None) -> None:
-    """Refuse a resolution that is not a positive number of a sensible size."""
+    """Raise an error unless the resolution is None or a positive number below `LARGEST_VALUE`."""
     if resolution is not None and not 0 < resolution < LARGEST_VALUE:
         raise ParameterError(f"resolution must be a number above 0, not {resolution:g}")

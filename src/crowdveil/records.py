@@ -1,8 +1,8 @@
-"""Records: rows of categories over public domains, as codes.
+"""Records: rows of categorical values over public domains, stored as codes.
 
-A domain is declared before anybody looks at data: its values, or the edges of its bins. A domain that is read
-off the data tells what somebody's record holds, so `Schema.of_data` marks what it makes, and whatever is
-promised has to look at that mark.
+A domain is declared without looking at data: by its values, or by the edges of its bins. A domain inferred
+from the data reveals what records hold. So `Schema.of_data` marks its result as not declared, and every
+guarantee takes that mark into account.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Ints, frozen
-from crowdveil.claims import column_of, refuse, whole
+from crowdveil.claims import as_integers, column_of, refuse
 from crowdveil.errors import InputError, ParameterError
 
-MOST_VALUES = 2**14  # of a column: tables of pairs of columns are held in memory
+MOST_VALUES = 2**14  # per column: contingency tables of two columns are held in memory
 BINS_OF_DATA = 16
 MISSING = "(missing)"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A public domain: the values that there are, or edges of bins; and perhaps one category for no answer.
+    """A column and its public domain: either its values or the edges of its bins.
 
-    Bins are [edge, next edge), the last one with its upper edge. The code of a missing cell is the last one.
+    Bins are [edge, next edge); the last bin includes its upper edge. With `missing`, the domain has one more
+    code, the last, for cells without a value.
     """
 
     name: str
@@ -76,34 +77,39 @@ class Column:
 
     @property
     def size(self) -> int:
-        """How many codes there are, the one of missing cells counted."""
-        known = len(self.values) if self.values is not None else max(0, len(self.edges or ()) - 1)
-        return known + self.missing
+        """Number of codes, including the one for missing cells."""
+        present = len(self.values) if self.values is not None else max(0, len(self.edges or ()) - 1)
+        return present + self.missing
 
     @property
     def ordered(self) -> bool:
-        """Whether a larger code means a larger number."""
+        """Whether codes have the order of the numbers that they stand for."""
         return self.edges is not None and not self.missing
 
     def labels(self) -> list[str]:
-        """A text for each code: the value, or the bin as in 30..60."""
+        """The text of each code: its value, or its bin in the form 30..60."""
         if self.values is not None:
-            known = list(self.values)
+            present = list(self.values)
         else:
-            known = [f"{_plain(low)}..{_plain(high)}" for low, high in pairwise(self.edges or ())]
-        return [*known, MISSING] if self.missing else known
+            present = [f"{_plain(low)}..{_plain(high)}" for low, high in pairwise(self.edges or ())]
+        return [*present, MISSING] if self.missing else present
 
     def to_dict(self) -> dict[str, Any]:
-        """As in a schema file."""
-        made: dict[str, Any] = (
+        """The domain in the form of a schema file."""
+        domain: dict[str, Any] = (
             {"values": list(self.values)} if self.values is not None else {"edges": list(self.edges or ())}
         )
-        return made | {"missing": True} if self.missing else made
+        return domain | {"missing": True} if self.missing else domain
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of records, each with its domain; `declared` unless domains were read off the data."""
+    """The columns of records; `declared` is false if their domains were inferred from data.
+
+    >>> schema = Schema.from_dict({"columns": {"age": {"edges": [0, 30, 60]}, "job": {"values": ["x", "y"]}}})
+    >>> schema.names, schema.sizes
+    (('age', 'job'), (2, 2))
+    """
 
     columns: tuple[Column, ...]
     declared: bool = True
@@ -116,16 +122,16 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names."""
+        """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each column has."""
+        """Number of codes of each column."""
         return tuple(column.size for column in self.columns)
 
     def index(self, column: str | int) -> int:
-        """The place of a column, by its name or by its place."""
+        """Index of a column, given its name or its index."""
         if isinstance(column, str) and _nfc(column) in self.names:
             return self.names.index(_nfc(column))
         if isinstance(column, int) and 0 <= column < len(self.columns):
@@ -133,31 +139,31 @@ class Schema:
         raise ParameterError(f"there is no column {column!r} in the schema")
 
     def select(self, names: Sequence[str | int]) -> Schema:
-        """These columns only, in this order."""
+        """The schema of the given columns, in the given order."""
         return Schema(tuple(self.columns[self.index(name)] for name in names), self.declared)
 
     @classmethod
-    def from_dict(cls, given: Any) -> Schema:
+    def from_dict(cls, mapping: Any) -> Schema:
         """A schema from {"columns": {"age": {"edges": [0, 30, 60]}, "job": {"values": ["a", "b"]}}}."""
-        if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
+        if not isinstance(mapping, Mapping) or not isinstance(mapping.get("columns"), Mapping):
             raise ParameterError('a schema is {"columns": {NAME: {"values": [...]} or {"edges": [...]}}}')
-        if unknown := set(given) - {"columns", "declared"}:
+        if unknown := set(mapping) - {"columns", "declared"}:
             raise ParameterError(f"a schema has no {sorted(map(str, unknown))[0]!r}")
-        declared = given.get("declared", True)
+        declared = mapping.get("declared", True)
         if not isinstance(declared, bool):
             raise ParameterError("a schema's declared is true or false")
-        return cls(tuple(_column_from(name, told) for name, told in given["columns"].items()), declared)
+        return cls(tuple(_column_from(name, domain) for name, domain in mapping["columns"].items()), declared)
 
     def to_dict(self) -> dict[str, Any]:
-        """The schema as its file holds it."""
-        made: dict[str, Any] = {"columns": {column.name: column.to_dict() for column in self.columns}}
-        return made if self.declared else made | {"declared": False}
+        """The schema in the form of a schema file."""
+        mapping: dict[str, Any] = {"columns": {column.name: column.to_dict() for column in self.columns}}
+        return mapping if self.declared else mapping | {"declared": False}
 
     @classmethod
     def of_data(cls, frame: Any, *, source: str = "records") -> Schema:
-        """A schema read off data, which is **not private**: its domains are what the records hold.
+        """A schema inferred from data. It is **not private**: its domains reveal what the records hold.
 
-        Numbers of more than 16 kinds get at most 16 bins with about as many rows each.
+        A column with more than 16 distinct numbers gets at most 16 bins at its quantiles.
         """
         table = nw.from_native(frame, eager_only=True)
         columns = tuple(
@@ -169,40 +175,49 @@ class Schema:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Rows of codes. Always true: a code is below its column's size, the array is read-only."""
+    """Rows of codes, one column of codes for each column of the schema.
+
+    >>> schema = Schema((Column("job", values=("cook", "nurse")),))
+    >>> records = Records.from_frame(pl.DataFrame({"job": ["nurse", "cook", "nurse"]}), schema)
+    >>> records, records.counts("job")
+    (Records(3 rows, 1 columns), array([1, 2]))
+
+    Invariants: every code is below the size of its column, and the array is read-only.
+    """
 
     schema: Schema
     codes: Codes  # (n, d)
 
     def __post_init__(self) -> None:
-        given, sizes = np.asarray(self.codes), self.schema.sizes
-        if given.ndim != 2 or given.shape[1] != len(sizes) or given.dtype.kind not in "iu":
+        unchecked, sizes = np.asarray(self.codes), self.schema.sizes
+        if unchecked.ndim != 2 or unchecked.shape[1] != len(sizes) or unchecked.dtype.kind not in "iu":
             raise ParameterError("records need rows of whole numbers, one code for each column")
-        if given.size and (given.min() < 0 or (given.max(axis=0) >= sizes).any()):
+        if unchecked.size and (unchecked.min() < 0 or (unchecked.max(axis=0) >= sizes).any()):
             raise ParameterError("some code lies outside its column's domain")
-        codes = np.ascontiguousarray(given, dtype=np.int32)
+        codes = np.ascontiguousarray(unchecked, dtype=np.int32)
         if codes is self.codes and codes.flags.writeable:
-            codes = codes.copy()  # the caller's array stays the caller's
+            codes = codes.copy()  # do not freeze the caller's array
         object.__setattr__(self, "codes", frozen(codes))
 
     @classmethod
     def from_frame(
         cls, frame: Any, schema: Schema, *, source: str = "records", clamp: bool = False
     ) -> Records:
-        """Records from a Polars, pandas or Arrow table; other columns than the schema's are left out.
+        """Records from a Polars, pandas or Arrow table; columns that the schema does not name are ignored.
 
         A cell of a column with edges is a number or the label of a bin. Cells outside their domain are
-        refused; with `clamp` numbers beyond the edges count for the bins at the ends.
+        refused; with `clamp`, numbers beyond the edges go into the first or last bin. Error messages call the
+        table `source`.
         """
         table = nw.from_native(frame, eager_only=True)
-        given = {_nfc(name): name for name in table.columns}
-        if len(given) < len(table.columns):
+        original_names = {_nfc(name): name for name in table.columns}
+        if len(original_names) < len(table.columns):
             raise InputError(f"{source}: two columns have the same name")
         codes = np.empty((len(table), len(schema.columns)), dtype=np.int32)
         for place, column in enumerate(schema.columns):
-            if column.name not in given:
+            if column.name not in original_names:
                 raise InputError(f"{source}: there is no column {column.name!r}")
-            cells = column_of(table[given[column.name]].to_native(), column.name, source)
+            cells = column_of(table[original_names[column.name]].to_native(), column.name, source)
             codes[:, place] = _codes(cells, column, source, clamp=clamp)
         if len(codes) == 0:
             raise InputError(f"{source}: there are no records (no data rows)")
@@ -215,32 +230,32 @@ class Records:
         return f"Records({len(self)} rows, {len(self.schema.columns)} columns)"
 
     def column(self, column: str | int) -> Codes:
-        """The codes of one column."""
+        """Codes of one column."""
         return self.codes[:, self.schema.index(column)]
 
     def select(self, names: Sequence[str | int]) -> Records:
-        """These columns only, in this order."""
+        """The records of the given columns, in the given order."""
         places = [self.schema.index(name) for name in names]
         return Records(self.schema.select(names), self.codes[:, places])
 
     def take(self, rows: NDArray[Any]) -> Records:
-        """The rows at these places, or where this is true."""
+        """The rows at the given indices, or where a boolean mask is true."""
         return Records(self.schema, self.codes[rows])
 
     def counts(self, column: str | int) -> Ints:
-        """How many rows have each code of a column."""
+        """Number of rows with each code of a column."""
         place = self.schema.index(column)
         return np.bincount(self.codes[:, place], minlength=self.schema.sizes[place]).astype(np.int64)
 
     def pair(self, a: str | int, b: str | int) -> Ints:
-        """How many rows have each code of column a (down) with each of column b (across)."""
+        """Contingency table of columns a (down) and b (across): number of rows with each pair of codes."""
         first, second = self.schema.index(a), self.schema.index(b)
-        rows, across = self.schema.sizes[first], self.schema.sizes[second]
+        down, across = self.schema.sizes[first], self.schema.sizes[second]
         cells = self.codes[:, first].astype(np.int64) * across + self.codes[:, second]
-        return np.bincount(cells, minlength=rows * across).reshape(rows, across).astype(np.int64)
+        return np.bincount(cells, minlength=down * across).reshape(down, across).astype(np.int64)
 
     def to_frame(self, *, midpoints: bool = False) -> pl.DataFrame:
-        """A table: values as text, bins as text like 30..60 or, if asked, as their midpoints."""
+        """The records as a table; bins are text like 30..60 or, with `midpoints`, their midpoints."""
         return pl.DataFrame(
             [
                 _cells(column, self.codes[:, place], midpoints=midpoints)
@@ -254,17 +269,17 @@ def _nfc(text: str) -> str:
 
 
 def _plain(number: float) -> str:
-    """A number in full, whole ones without a point."""
+    """A number with all its digits; integers without a decimal point."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
-def _column_from(name: Any, told: Any) -> Column:
-    """A column as a schema file tells it."""
-    if not isinstance(name, str) or not isinstance(told, Mapping):
+def _column_from(name: Any, domain: Any) -> Column:
+    """A column from its entry in a schema file."""
+    if not isinstance(name, str) or not isinstance(domain, Mapping):
         raise ParameterError('each column of a schema is NAME: {"values": [...]} or NAME: {"edges": [...]}')
-    if unknown := set(told) - {"values", "edges", "missing"}:
+    if unknown := set(domain) - {"values", "edges", "missing"}:
         raise ParameterError(f"column {name!r}: a domain has no {sorted(map(str, unknown))[0]!r}")
-    values, edges = told.get("values"), told.get("edges")
+    values, edges = domain.get("values"), domain.get("edges")
     if values is not None:
         if not isinstance(values, list) or not all(
             isinstance(value, str | int) and not isinstance(value, bool) for value in values
@@ -277,7 +292,7 @@ def _column_from(name: Any, told: Any) -> Column:
         ):
             raise ParameterError(f"column {name!r}: edges are a list of numbers")
         edges = tuple(_number(edge, name) for edge in edges)
-    return Column(name, values, edges, told.get("missing", False))
+    return Column(name, values, edges, domain.get("missing", False))
 
 
 def _number(edge: float, name: str) -> float:
@@ -288,28 +303,28 @@ def _number(edge: float, name: str) -> float:
 
 
 def _text(cells: pl.Series, source: str, name: str) -> pl.Series:
-    """Cells as text, NFC; cells without anything in them are null."""
+    """Cells as text in Unicode normal form C; empty cells are null."""
     kind = cells.dtype
     if kind.is_nested() or (kind in (pl.Object, pl.Binary, pl.Null) and cells.null_count() < len(cells)):
         raise InputError(f"{source}: column {name!r} holds something that cannot be used")
     if kind.is_float():
         cells = cells.fill_nan(None)
-        kept = cells.drop_nulls()
-        if (whole(kept).dtype if len(kept) else pl.Int64) == pl.Int64:
+        numbers = cells.drop_nulls()
+        if (as_integers(numbers).dtype if len(numbers) else pl.Int64) == pl.Int64:
             cells = cells.cast(pl.Int64)
     text = cells.cast(pl.String).str.normalize("NFC")
     return text.set(text.str.strip_chars() == "", None)
 
 
 def _codes(cells: pl.Series, column: Column, source: str, *, clamp: bool) -> Codes:
-    """The code of each cell; what has none is refused with its rows."""
+    """The code of each cell; an error names the rows of cells outside the domain."""
     text = _text(cells, source, column.name)
     absent = text.is_null()
     if not column.missing:
         refuse(absent, source, column.name, "is empty (its domain has no missing)")
     labels = column.labels()
-    known = labels[:-1] if column.missing else labels
-    places = text.replace_strict(known, range(len(known)), default=None, return_dtype=pl.Int32)
+    present = labels[:-1] if column.missing else labels
+    places = text.replace_strict(present, range(len(present)), default=None, return_dtype=pl.Int32)
     if column.missing:
         places = places.set(absent, column.size - 1)
         places = places.set((text == MISSING).fill_null(value=False), column.size - 1)
@@ -323,7 +338,7 @@ def _codes(cells: pl.Series, column: Column, source: str, *, clamp: bool) -> Cod
 
 
 def _bins(cells: pl.Series, text: pl.Series, edges: tuple[float, ...], *, clamp: bool) -> pl.Series:
-    """The bin of each number; null where there is no number, or none between the edges."""
+    """The bin of each cell; null if the cell holds no number or one beyond the edges."""
     numeric = cells.dtype.is_numeric()
     numbers = (cells if numeric else text.str.strip_chars()).cast(pl.Float64, strict=False)
     values = numbers.fill_null(np.nan).to_numpy()
@@ -335,7 +350,7 @@ def _bins(cells: pl.Series, text: pl.Series, edges: tuple[float, ...], *, clamp:
 
 
 def _cells(column: Column, codes: Codes, *, midpoints: bool) -> pl.Series:
-    """A column of a table; missing cells are empty."""
+    """A column of codes as a column of text or midpoints; missing cells are null."""
     shown: list[Any] = column.labels()
     if midpoints and column.edges is not None:
         shown = [(low + high) / 2 for low, high in pairwise(column.edges)] + [None] * column.missing
@@ -346,15 +361,15 @@ def _cells(column: Column, codes: Codes, *, midpoints: bool) -> pl.Series:
 
 
 def _column_of_data(cells: pl.Series, name: str, source: str) -> Column:
-    """A domain read off a column: its values, or bins if it holds many numbers."""
+    """A domain inferred from a column: its distinct values, or bins if it holds many numbers."""
     text = _text(cells, source, name)
     missing = bool(text.is_null().any())
-    known = text.drop_nulls()
-    values = known.unique().sort().to_list()
+    present = text.drop_nulls()
+    values = present.unique().sort().to_list()
     if len(values) + missing < 2:
         raise InputError(f"{source}: column {name!r} has one value only; leave it out")
-    numbers = known.cast(pl.Float64, strict=False)
-    padded = not cells.dtype.is_numeric() and bool(known.str.contains(r"^\s*[+-]?0\d").any())
+    numbers = present.cast(pl.Float64, strict=False)
+    padded = not cells.dtype.is_numeric() and bool(present.str.contains(r"^\s*[+-]?0\d").any())
     if len(values) > BINS_OF_DATA and not padded and numbers.is_finite().fill_null(value=False).all():
         return Column(name, None, _quantile_edges(numbers.to_numpy()), missing)
     if len(values) + missing > MOST_VALUES:
@@ -363,7 +378,7 @@ def _column_of_data(cells: pl.Series, name: str, source: str) -> Column:
 
 
 def _quantile_edges(numbers: NDArray[np.float64]) -> tuple[float, ...]:
-    """Edges with about as many numbers in each bin; there are at least two bins."""
+    """Edges at the quantiles of the numbers, with at least two bins."""
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, BINS_OF_DATA + 1)))
     if edges.size < 3:
         second = np.unique(numbers)[1]

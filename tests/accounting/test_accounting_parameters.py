@@ -9,7 +9,7 @@ from math import inf, nan
 import pytest
 
 from crowdveil import accounting
-from crowdveil.accounting import Noise
+from crowdveil.accounting import NoiseEvent
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 
@@ -30,11 +30,11 @@ HUGE = Guarantee(1.7e308, 0.0, "claim", "replace-one", "central")
         lambda: accounting.gaussian_delta(1.0, nan, 1.0),
         lambda: accounting.discrete_gaussian_delta(1e7, 1, 1.0),
         lambda: accounting.discrete_gaussian_delta(1.0, 0, 1.0),
-        lambda: accounting.noise_epsilon([], 1e-6),
-        lambda: Noise("cauchy", 1.0),  # type: ignore[arg-type]
-        lambda: Noise("laplace", 0.0),
-        lambda: Noise("discrete_laplace", 1.0, 1.5),
-        lambda: Noise("laplace", 1.0, 1.0, 0),
+        lambda: accounting.events_epsilon([], 1e-6),
+        lambda: NoiseEvent("cauchy", 1.0),  # type: ignore[arg-type]
+        lambda: NoiseEvent("laplace", 0.0),
+        lambda: NoiseEvent("discrete_laplace", 1.0, 1.5),
+        lambda: NoiseEvent("laplace", 1.0, 1.0, 0),
         lambda: accounting.user_level(CLAIM, 0),
         lambda: accounting.claim_epsilon(1.0, 0),
         lambda: accounting.claim_epsilon(-1.0, 1),
@@ -68,7 +68,7 @@ HUGE = Guarantee(1.7e308, 0.0, "claim", "replace-one", "central")
         lambda: accounting.fresh_variance_epsilon(1e308, 1e308),
         lambda: accounting.two_layer_epsilon(1.7e308, 6, 30),
         lambda: accounting.two_layer_epsilon(1.0, 10**400, 30),
-        lambda: accounting.noise_epsilon([Noise("laplace", 1e-100, 1e100)], 1e-6),
+        lambda: accounting.events_epsilon([NoiseEvent("laplace", 1e-100, 1e100)], 1e-6),
     ],
 )
 def test_bad_parameters_are_refused(call: Callable[[], object]) -> None:

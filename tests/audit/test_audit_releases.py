@@ -155,7 +155,9 @@ def test_objects_are_independent_because_bins_are_always_four(world: int, seed: 
 def test_counts_are_read_from_the_bin_that_holds_a_value() -> None:
     claims = some_claims()
     noisy = noisy_histograms(
-        *(claims, certified.TWELVE, 5, 200 * certified.EPSILON, 2), rng=seeded(1), engine=LocalEngine(1)
+        *(claims, certified.TWELVE, 5, 200 * certified.EPSILON, certified.A_CLAIM),
+        rng=seeded(1),
+        engine=LocalEngine(1),
     )  # noise of scale 1/100: none at all
     width = certified.TWELVE.length / 5
     for value in (0.0, 1.5, 6.0, 11.9):

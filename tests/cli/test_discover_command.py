@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +12,7 @@ import polars as pl
 import pytest
 
 from conftest import Run
-from crowdveil.cli.discover import Method
-from crowdveil.truth.methods import METHODS
+from crowdveil.truth.methods import METHODS, Input, methods_for
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def claims(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", methods_for(Input.CLAIMS))
 def test_truths_and_weights_are_written_and_compared(run: Run, claims: Path, method: str) -> None:
     out, truths = claims.with_name("out.csv"), claims.with_name("truths.csv")
     told = run("discover", claims, "-o", out, "--method", method, "--truths", truths, "--json").json()
@@ -119,6 +121,48 @@ def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
     assert not out.exists()
 
 
-def test_every_method_can_be_asked_for() -> None:
-    others = {"noise-aware", "one-coin", "majority", "randomized"}
-    assert {method.value for method in Method} == {*METHODS, *others}
+def test_the_choices_are_the_registered_methods(run: Run, claims: Path) -> None:
+    shown = " ".join(run("discover", "--help").out.split())
+    assert f"--method <{'|'.join(METHODS)}>" in shown
+    done = run("discover", claims, "--method", "truest")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert all(f"'{name}'" in done.err for name in METHODS)
+
+
+def test_help_imports_no_method() -> None:
+    code = (
+        "import sys; from crowdveil.cli.main import app\n"
+        "try: app(['discover', '--help'])\n"
+        "except SystemExit: pass\n"
+        "loaded = {'numpy', 'polars', 'numba'} | {f'crowdveil.truth.{m}' for m in ('gtm', 'one_coin')}\n"
+        "sys.exit(bool(loaded & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_progress_bar_on_a_terminal_leaves_standard_output_alone(claims: Path) -> None:
+    import pty
+
+    ours, terminal = pty.openpty()
+    try:
+        command = [sys.executable, "-m", "crowdveil", "discover", str(claims)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, check=True)
+        os.set_blocking(ours, False)
+        shown = os.read(ours, 2**16).decode()
+    finally:
+        os.close(terminal)
+        os.close(ours)
+    assert done.stdout.startswith("object,estimate,lower,upper,error\no00,")
+    assert len(done.stdout.splitlines()) == 31
+    assert "No guarantee" in shown
+    assert "o00," not in shown
+
+
+def test_a_method_for_something_else_is_refused_with_what_would_do(run: Run, claims: Path) -> None:
+    for method, takes in (("majority", "--labels"), ("noise-aware", "noisy"), ("randomized", "every cell")):
+        done = run("discover", claims, "--method", method)
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert f"{method} is for" in done.err
+        assert takes in done.err
+        assert "gtm, crh, catd, inverse-deviation, mean, median" in done.err

@@ -9,32 +9,24 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate
 from crowdveil.cli.explain import explain
 from crowdveil.errors import CrowdveilError, InputError
-from crowdveil.guarantee import Guarantee
-from crowdveil.report.certificate import SCHEMA_VERSION
-from crowdveil.version import __version__
+from crowdveil.public_range import Range
+from crowdveil.releases.basic import Basic
+from crowdveil.releases.pattern import Pattern
 
 app = typer.Typer()
 app.command()(explain)
-
-PROMISE = Guarantee(1.0, 0.0, "claim", "replace-one", "central", ("the range was declared",))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a certificate, as a release has one."""
-    certificate = {
-        "schema_version": SCHEMA_VERSION,
-        "crowdveil": __version__,
-        "method": "basic",
-        "parameters": {"epsilon": 1.0},
-        "seeded": False,
-        "synthetic": False,
-        "promise": PROMISE.to_dict(),
-        "not_promised": ["how many there are"],
-    }
-    (tmp_path / "certificate.json").write_text(json.dumps(certificate))
+    basic = Basic(1.0, Range(0, 10))
+    promise = basic.promise(Pattern.even(1, 1))
+    certificate = Certificate("release", basic.name, basic.to_dict(), promise, seeded=False, synthetic=False)
+    (tmp_path / "certificate.json").write_text(json.dumps(certificate.to_dict()))
     return tmp_path
 
 
@@ -44,7 +36,7 @@ def test_a_certificate_and_its_folder_are_explained_alike(folder: Path) -> None:
     assert by_file.exit_code == by_folder.exit_code == 0
     assert by_file.stdout == by_folder.stdout
     assert by_file.stdout.startswith("Differential privacy for each single claim with epsilon = 1.")
-    assert "How many there are." in by_file.stdout
+    assert "Who made claims about which objects" in by_file.stdout
 
 
 def test_json_holds_the_words_and_the_figures(folder: Path) -> None:

@@ -74,14 +74,19 @@ def test_a_certificate_holds_no_seed_hash_or_raw_count(run: Run, claims_csv: Pat
     assert set(certificate) == {
         "schema_version",
         "crowdveil",
+        "kind",
         "method",
         "parameters",
+        "public",
         "seeded",
         "synthetic",
         "promise",
+        "user_promise",
         "not_promised",
+        "contents",
         "warning",
     }
+    assert certificate["public"] == certificate["contents"] == {}
 
 
 def test_a_seeded_run_promises_nothing(run: Run, claims_csv: Path, tmp_path: Path) -> None:

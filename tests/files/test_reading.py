@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -41,6 +43,59 @@ def test_damaged_parquet_is_refused_quietly_whatever_byte_is_damaged(
             refused += 1
     assert refused > 20
     assert capfd.readouterr().err == ""
+
+
+READ_AT_ONCE = """
+import sys, threading
+from crowdveil.errors import InputError
+from crowdveil.files import read_claims
+paths, errors, together = sys.argv[1:], [], threading.Barrier(len(sys.argv) - 1)
+def read(path):
+    for _ in range(30):
+        together.wait()
+        try:
+            read_claims(path)
+        except InputError as error:
+            errors.append(str(error))
+threads = [threading.Thread(target=read, args=(path,)) for path in paths]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*sorted(set(errors)), sep="\\n")
+print(len(errors))
+print("standard error works", file=sys.stderr)
+"""
+
+
+def test_standard_error_works_after_threads_read_damaged_files_at_once(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    paths = [
+        str(tmp_path / name) for name in ("footer.parquet", "short.parquet", "page.parquet", "good.parquet")
+    ]
+    footer, short, page, good = map(Path, paths)
+    table.write_parquet(good)
+    whole = good.read_bytes()
+    footer.write_bytes(whole[:-8] + b"\xff\xff\xff\x7f" + whole[-4:])
+    short.write_bytes(whole[: len(whole) // 2])
+    page.write_bytes(whole[:4] + bytes(60) + whole[64:])
+    done = subprocess.run(
+        [sys.executable, "-c", READ_AT_ONCE, *paths], capture_output=True, text=True, timeout=60, check=True
+    )
+    *messages, count = done.stdout.splitlines()
+    assert messages == [f"{path}: this is not a Parquet file that can be read" for path in sorted(paths[:3])]
+    assert int(count) == 3 * 30
+    assert done.stderr == "standard error works\n"
+
+
+def test_parquet_is_read_where_standard_error_is_closed(table: pl.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "good.parquet"
+    table.write_parquet(path)
+    program = "import sys; from crowdveil.files import read_claims; print(len(read_claims(sys.argv[1])))"
+    closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", program, str(path)]
+    done = subprocess.run(closed, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert int(done.stdout) == table.height
 
 
 def test_a_pipe_is_read_once(table: pl.DataFrame, tmp_path: Path) -> None:

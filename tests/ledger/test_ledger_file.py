@@ -179,7 +179,7 @@ def _odd_number(book: Ledger) -> None:
 NOT_LEDGERS: dict[str, tuple[Callable[[Ledger], None], str]] = {
     "text": (_text, "is not a crowdveil ledger"),
     "another database": (_another_database, "is not a crowdveil ledger"),
-    "another version": (_another_version, "version 7; this crowdveil reads version 1"),
+    "another version": (_another_version, "version 7; this crowdveil reads versions up to 2"),
     "without a rule": (_without_a_rule, "rules of this ledger were changed"),
     "without an entry": (_without_an_entry, "entries of this ledger are missing"),
     "without the last entry": (_without_the_last_entry, "entries of this ledger are missing"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 
 from crowdveil.errors import ParameterError
@@ -19,6 +18,7 @@ from crowdveil.planning.releases import (
 )
 from crowdveil.public_range import Range
 from crowdveil.releases.attempts import Attempts
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.smoothed import Smoothed
 
 TEN = Range(0.0, 10.0)
@@ -123,10 +123,10 @@ def test_users_are_protected_by_the_certified_release_alone() -> None:
 def test_claims_beyond_the_largest_object_change_no_figure() -> None:
     told, more = (planned(1, claims, 1.0) for claims in (MOST_CLAIMS, 10**9))
     assert told["methods"] == more["methods"]
-    costs = [np.array([n]) for n in (MOST_CLAIMS, 3 * MOST_CLAIMS)]
+    costs = [Pattern.even(1, n) for n in (MOST_CLAIMS, 3 * MOST_CLAIMS)]
     for make, method in ((Smoothed, "smoothed"), (Attempts, "attempts")):
         parameters = make(TEN, **rows(told)[method]["parameters"])
-        assert parameters.cost(costs[1]).epsilon <= parameters.cost(costs[0]).epsilon
+        assert parameters.promise(costs[1]).epsilon <= parameters.promise(costs[0]).epsilon
 
 
 @pytest.mark.parametrize(

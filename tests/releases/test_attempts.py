@@ -32,8 +32,8 @@ from crowdveil.releases.attempts import (
     cut_bins,
     nothing_epsilon,
     pass_chances,
-    release,
 )
+from crowdveil.releases.method import release
 from crowdveil.releases.result import Status
 from crowdveil.releases.smoothed import gaussian_weights
 

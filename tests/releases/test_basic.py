@@ -15,7 +15,8 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
-from crowdveil.releases.basic import Basic, release
+from crowdveil.releases.basic import Basic
+from crowdveil.releases.method import release
 from crowdveil.releases.result import Status
 
 Floats = NDArray[np.float64]

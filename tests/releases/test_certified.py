@@ -24,20 +24,23 @@ from crowdveil.kernels.templates import (
 )
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure, seeded
-from crowdveil.releases import priscrowd
-from crowdveil.releases.certified import Certified, fit, release, usefulness
+from crowdveil.releases.certified import Certified, fit
 from crowdveil.releases.density import curve
 from crowdveil.releases.histogram import RATIO, PairDistances, noisy_histograms, pair_distances
+from crowdveil.releases.method import release
+from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import CountNoise
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.plain import plain_densities
 from crowdveil.releases.posterior import bins_for, typical_spread
 from crowdveil.releases.priscrowd import PrisCrowd
-from crowdveil.releases.second_look import claim_sensitivity
+from crowdveil.releases.second_look import weight_steps
 from crowdveil.simulation.claims import SimulatedClaims
 
 ONE = LocalEngine(1)
 LIMITS = Range(0.0, 12.0)
 ERROR = 1e-6
+A_CLAIM = Neighbours()
 
 
 def repeated(values: list[float], copies: int) -> Claims:
@@ -62,9 +65,9 @@ def true_counts(values: list[float], shift: int, bins: int) -> Any:
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 2), Fraction(5, 2)])
 def test_noisy_counts_follow_their_exact_law(epsilon: Fraction) -> None:
     values = [0.0, 0.1, 5.0, 5.0, 11.9]
-    noisy = noisy_histograms(repeated(values, 40_000), LIMITS, 4, epsilon, 2, rng=seeded(1), engine=ONE)
+    noisy = noisy_histograms(repeated(values, 40_000), LIMITS, 4, epsilon, A_CLAIM, rng=seeded(1), engine=ONE)
     scale = 2 / float(epsilon)
-    assert noisy.noise == CountNoise(gaussian=False, parameter=2 / epsilon)
+    assert noisy.noise == CountNoise(gaussian=False, parameter=2 / epsilon, changed=2)
     for shift in range(3):
         rows = noisy.counts[noisy.shifts == shift] - true_counts(values, shift, 4)
         bins = 4 if shift == 0 else 5
@@ -79,24 +82,11 @@ def test_noisy_counts_follow_their_exact_law(epsilon: Fraction) -> None:
     assert np.bincount(noisy.shifts, minlength=3).min() > 40_000 / 3 - 6 * np.sqrt(40_000 * 2 / 9)
 
 
-@pytest.mark.parametrize(("group", "adjacency"), [(1, "replace-one"), (3, "replace-one"), (1, "add-remove")])
-def test_the_largest_log_ratio_of_the_histograms_is_epsilon(group: int, adjacency: str) -> None:
-    # All neighbours of one small histogram: a group of claims moves to other bins, or comes and goes.
-    epsilon = Fraction(3, 2)
-    sensitivity = (2 if adjacency == "replace-one" else 1) * group
-    rate = float(epsilon) / sensitivity  # discrete Laplace: log-ratios are rate times the L1 distance
-    before = np.array([group, 0, 0])
-    moved = np.array([0, group, 0]) if adjacency == "replace-one" else np.array([0, 0, 0])
-    outputs = np.array(np.meshgrid(*[np.arange(-8, 9)] * 3)).reshape(3, -1)
-    ratio = rate * (np.abs(outputs.T - moved).sum(axis=1) - np.abs(outputs.T - before).sum(axis=1))
-    assert ratio.max() == pytest.approx(float(epsilon), abs=1e-9)
-
-
 def _pair_counts(values: list[float], rng: Randomness) -> Any:
     """Noise-free pair counts, by taking the noise of the same stream away again."""
     claims = repeated(values, 1)
     epsilon = Fraction(1)
-    found = pair_distances(claims, LIMITS, 0.01, epsilon, 2, rng=rng, engine=ONE)
+    found = pair_distances(claims, LIMITS, 0.01, epsilon, A_CLAIM, rng=rng, engine=ONE)
     noise = rng.stream("pairs", purpose="pair noise").discrete_laplace(found.counts.size, num=2, den=1)
     return found.counts - noise
 
@@ -188,7 +178,7 @@ def test_the_typical_spread_is_found_through_noise(spread: float) -> None:
     values = 10 + spread * rng.stream("a", purpose="test").normals(4000)
     claims = Claims.from_columns(np.repeat(np.arange(100), 40), np.tile(np.arange(40), 100), values)
     limits = Range(0, 20)
-    pairs = pair_distances(claims, limits, 0.01, Fraction(1, 10), 2, rng=rng, engine=ONE)
+    pairs = pair_distances(claims, limits, 0.01, Fraction(1, 10), A_CLAIM, rng=rng, engine=ONE)
     assert typical_spread(pairs, 20.0) == pytest.approx(spread, rel=0.2)
 
 
@@ -226,7 +216,7 @@ def test_certified_densities_beat_the_non_private_ones_of_the_paper() -> None:
         certified.append(
             _ise(fit(claims, Certified(2.0, Range(0, 10)), rng=seeded(seed)).densities, 5, 0.5, Range(0, 10))
         )
-        weights = priscrowd.estimate(claims, PrisCrowd())
+        weights = PrisCrowd().estimate(claims)
         gaps = [
             curve(
                 points,
@@ -324,9 +314,13 @@ def test_at_user_level_at_most_the_cap_is_used_whatever_the_values() -> None:
 def test_under_add_remove_no_exact_count_leaves_the_noisy_statistics() -> None:
     claims = _claims(3)
     arguments: Any = {"rng": seeded(1), "engine": ONE}
-    pairs = pair_distances(claims, Range(0, 10), 0.01, Fraction(1), 2, "add-remove", **arguments)
+    pairs = pair_distances(
+        claims, Range(0, 10), 0.01, Fraction(1), Neighbours("claim", "add-remove"), **arguments
+    )
     assert pairs.pairs == max(1, pairs.counts.sum()) != 750
-    noisy = noisy_histograms(claims, Range(0, 10), 8, Fraction(1), 1, "add-remove", **arguments)
+    noisy = noisy_histograms(
+        claims, Range(0, 10), 8, Fraction(1), Neighbours("claim", "add-remove"), **arguments
+    )
     assert (noisy.claims == np.maximum(1, noisy.counts.sum(axis=1))).all()
     assert (noisy.claims != claims.counts()).any()
 
@@ -377,7 +371,9 @@ def test_whatever_the_digits_of_epsilon_and_of_its_shares_a_release_is_made() ->
 
 def test_the_plain_estimate_keeps_what_lies_at_the_ends_of_the_range() -> None:
     values = [0.0] * 500 + [6.0] * 500
-    noisy = noisy_histograms(repeated(values, 30), LIMITS, 12, Fraction(50), 2, rng=seeded(1), engine=ONE)
+    noisy = noisy_histograms(
+        repeated(values, 30), LIMITS, 12, Fraction(50), A_CLAIM, rng=seeded(1), engine=ONE
+    )
     shares = plain_densities(noisy).reshape(30, 12, -1).sum(axis=2)
     assert shares[:, :3].sum(axis=1) == pytest.approx(0.5, abs=0.01)
 
@@ -386,6 +382,10 @@ def test_a_pooled_release_has_one_distribution() -> None:
     made = release(_claims(1), Certified(1.0, Range(0, 10), per_object=500, pooled=True), rng=secure())
     assert made.objects.to_list() == ["all objects"]
     assert abs(float(np.median(made.values)) - 5) < 0.3
+
+
+def usefulness(claims: Claims, parameters: Certified) -> float:
+    return parameters.usefulness(Pattern.of(parameters.used(claims)))
 
 
 def test_usefulness_counts_claims_times_epsilon() -> None:
@@ -448,7 +448,7 @@ def test_a_delta_for_users_buys_less_noise_and_is_promised() -> None:
     asked = Certified(1.0, Range(0, 10), delta=1e-6, **users)  # type: ignore[arg-type]
     gaussian = fit(claims, asked, rng=seeded(1))
     assert gaussian.noisy.noise.variance < laplace.noisy.noise.variance
-    cost = asked.cost()
+    cost = asked.promise(Pattern.of(claims))
     assert (cost.epsilon, cost.delta, cost.unit) == (1.0, 1e-6, "user")
     assert len(gaussian.release) == 30 * len(claims.objects)
 
@@ -462,7 +462,7 @@ def test_estimator_histogram_spends_no_more_than_epsilon_and_weighs_users_where_
     assert first.noisy.noise.parameter == pytest.approx(2 / 0.85)
     # Half of what is left, 0.425, for weights in steps of 1/Q, of which a claim can change 3 Q + C - 1.
     most = int(np.bincount(claims.user_codes).max())
-    assert second.noisy.noise.parameter == pytest.approx(claim_sensitivity(most) / 0.425)
+    assert second.noisy.noise.parameter == pytest.approx((3 * weight_steps(most) + most - 1) / 0.425)
     for made in (first, second):
         assert made.densities.sum(axis=1) == pytest.approx(1.0)
         assert np.isfinite(made.release.values).all()

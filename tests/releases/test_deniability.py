@@ -20,7 +20,8 @@ from crowdveil.kernels import candidates
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.releases.deniability import PrivacyTest, draw
-from crowdveil.releases.priscrowd import PrisCrowd, estimate, release
+from crowdveil.releases.method import release
+from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.releases.result import Status
 from crowdveil.releases.weights import Weights, estimate_weights
 from crowdveil.simulation.claims import SimulatedClaims
@@ -352,4 +353,4 @@ def test_claims_that_cannot_be_told_apart_count_as_constant(values: list[float])
 def test_weights_of_other_claims_are_refused() -> None:
     small, large = (Claims.from_columns(["o"] * n, list(range(n)), np.linspace(0, 1, n)) for n in (10, 20))
     with pytest.raises(ParameterError, match="other claims"):
-        release(large, PrisCrowd(), weights=estimate(small, PrisCrowd()), rng=seeded(1))
+        PrisCrowd().draw_weighted(large, PrisCrowd().estimate(small), rng=seeded(1), engine=ONE)

@@ -15,11 +15,12 @@ from crowdveil.errors import ParameterError
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.releases.histogram import noisy_histograms
+from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import CountNoise, count_noise, gaussian_cost
 
 
 def test_without_a_delta_it_is_laplace_of_the_sensitivity_over_epsilon() -> None:
-    assert count_noise(6, Fraction(3, 2)) == CountNoise(gaussian=False, parameter=Fraction(4))
+    assert count_noise(6, Fraction(3, 2)) == CountNoise(gaussian=False, parameter=Fraction(4), changed=6)
     with pytest.raises(ParameterError, match="too small"):
         count_noise(2, Fraction(1, 2**41))
     # Too many digits for the sampler: slightly more noise, never less.
@@ -58,7 +59,7 @@ def test_gaussian_counts_follow_their_exact_law() -> None:
     copies = 40_000
     claims = Claims.from_columns(np.arange(copies), np.zeros(copies, np.int64), np.full(copies, 5.0))
     noisy = noisy_histograms(
-        *(claims, Range(0.0, 12.0), 4, Fraction(2), 4, "replace-one", 1e-3),
+        *(claims, Range(0.0, 12.0), 4, Fraction(2), Neighbours("user", "replace-one", 2), 1e-3),
         rng=seeded(1),
         engine=LocalEngine(1),
     )

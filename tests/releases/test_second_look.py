@@ -15,8 +15,9 @@ from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.releases.histogram import Histograms, noisy_histograms
+from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.second_look import (
-    claim_sensitivity,
+    weight_noise,
     weight_steps,
     weighted_counts,
     weighted_histograms,
@@ -24,6 +25,11 @@ from crowdveil.releases.second_look import (
 
 LIMITS = Range(0.0, 12.0)
 ONE = LocalEngine(1)
+A_CLAIM = Neighbours()
+
+
+def claim_sensitivity(most: int) -> int:
+    return weight_noise(Fraction(1), A_CLAIM, most).changed
 
 
 def crowd(values: Any) -> Claims:
@@ -33,7 +39,7 @@ def crowd(values: Any) -> Claims:
 
 
 def first_look(claims: Claims, seed: int, bins: int = 4) -> Histograms:
-    return noisy_histograms(claims, LIMITS, bins, Fraction(20), 2, rng=seeded(seed), engine=ONE)
+    return noisy_histograms(claims, LIMITS, bins, Fraction(20), A_CLAIM, rng=seeded(seed), engine=ONE)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -90,10 +96,12 @@ def test_a_user_changes_the_weighted_counts_by_at_most_two_weights_a_claim(seed:
 def test_the_noise_follows_its_law_and_missing_bins_stay_empty() -> None:
     claims = crowd(np.full((20_000, 2), 4.0))
     noisy = first_look(claims, 3)
-    made = weighted_histograms(claims, noisy, Fraction(3, 2), 6, 1, rng=seeded(4))
-    assert made.noise.parameter == 4
-    assert (made.counts[~noisy.has_bin] == 0).all()
-    noise = (made.counts - weighted_counts(claims, noisy, 1))[noisy.has_bin]
+    steps = weight_steps(20_000)
+    epsilon = Fraction(3 * steps + 20_000 - 1, 4)  # so large that the noise can be told apart from others
+    weighted = weighted_histograms(claims, noisy, epsilon, A_CLAIM, rng=seeded(4))
+    assert weighted.noise.parameter == 4
+    assert (weighted.counts[~noisy.has_bin] == 0).all()
+    noise = (weighted.counts - weighted_counts(claims, noisy, steps))[noisy.has_bin]
     edge = 24
     seen = np.bincount(np.clip(noise, -edge, edge) + edge, minlength=2 * edge + 1)
     ratio = np.exp(-1 / 4)
@@ -114,7 +122,7 @@ def test_liars_weigh_less() -> None:
         for s in (0, 39)
     ]
     assert alone[0] < 0.5 * alone[1]
-    made = weighted_histograms(claims, noisy, Fraction(8), claim_sensitivity(200), steps, rng=seeded(7))
+    made = weighted_histograms(claims, noisy, Fraction(8), A_CLAIM, rng=seeded(7))
     plain, weighted = noisy.counts / noisy.claims[:, None], made.counts / made.claims[:, None]
     middle = slice(4, 8)
     assert weighted[:, middle].sum() > plain[:, middle].sum()

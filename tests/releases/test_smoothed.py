@@ -25,8 +25,9 @@ from crowdveil.randomness import seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.samplers import below
 from crowdveil.releases import smoothed
+from crowdveil.releases.method import release
 from crowdveil.releases.result import Status
-from crowdveil.releases.smoothed import Smoothed, pair_delta, pair_epsilon, release
+from crowdveil.releases.smoothed import Smoothed, pair_delta, pair_epsilon
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)
 ERROR = 1e-6

@@ -8,17 +8,19 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from certificates import CASES, claim, made, write
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certificates import CASES, claim, made, write
+from crowdveil.certificates.certificate import Certificate
+from crowdveil.certificates.reading import Checked
 from crowdveil.guarantee import Promise
-from crowdveil.report.certificate_check import Certificate
 from crowdveil.report.explanation import Explanation, explain, explanation
 
 
 def _explained(promise: Promise) -> Explanation:
-    return explanation(Certificate("0", "certified", False, True, promise, ()))
+    certificate = Certificate("release", "certified", {}, promise, seeded=False, synthetic=True)
+    return explanation(Checked(certificate, recomputed=True))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -54,7 +56,7 @@ WORDS = {
         "at most 73.2 % sure",
         "10 % ends with at most 23.2 %",
         "88.1 % for 2 claims, 99.4 % for 5 claims and almost 100 % for 20 claims",
-        "The range was declared.",
+        "The range and the resolution were declared, not read off the data.",
         "somebody's own, with noise",
     ],
     "user": [
@@ -72,20 +74,19 @@ WORDS = {
         "people who mostly agree with others may have counted more",
     ],
     "delta": [
-        "epsilon = 0.5, delta = 1e-06",
+        "epsilon = 6.76385, delta = 1e-06",
         "give or take a probability of 1e-06 (delta)",
-        "the guess is right in 50 % of cases, with it in at most 62.3 %",
+        "the guess is right in 50 % of cases, with it in at most 99.9 %",
     ],
-    "local": ["From everybody, the collector included", "20 answers"],
     "deniable": [
         "Plausible deniability with k = 5, and no differential privacy",
         "at most 50 %",
-        "Differential privacy: draws repeat until enough pass.",
+        "Differential privacy: draws repeat until enough pass,",
     ],
     "nothing": [
         "No differential privacy guarantee",
         "Nobody.",
-        "There is no epsilon: draws repeat until enough pass.",
+        "There is no epsilon: draws repeat until enough pass,",
         "a value near 9 appears in 3 of 10 releases",
     ],
     "seeded": ["NOT PRIVATE", "must not be published", "Whoever knows or guesses the seed"],

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
-from crowdveil.releases import basic, priscrowd
+from crowdveil.releases.basic import Basic
+from crowdveil.releases.method import release
 from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.report import plots
 from crowdveil.report.pages import public_page, steward_page
@@ -24,17 +24,14 @@ def claims() -> Claims:
 
 
 def test_the_stewards_page_shows_all_curves_weights_and_statuses(claims: Claims) -> None:
-    engine = LocalEngine()
-    weights = priscrowd.estimate(claims, PrisCrowd(), engine=engine)
-    release = priscrowd.release(claims, PrisCrowd(), weights=weights, rng=secure(), engine=engine)
-    page = steward_page(release, claims, weights)
+    page = steward_page(release(claims, PrisCrowd(), rng=secure()), claims)
     for words in ("uniform", "global only", "combined", "released", "user-01", "too_few", "Private."):
         assert words in page
     assert page.count("<svg") == 7
 
 
 def test_pictures_take_the_pages_ink_and_fetch_nothing(claims: Claims) -> None:
-    page = public_page(priscrowd.release(claims, PrisCrowd(), rng=secure()))
+    page = public_page(release(claims, PrisCrowd(), rng=secure()))
     assert "currentColor" in page
     assert "#0a0b0c" not in page
     assert "prefers-color-scheme: dark" in page
@@ -45,26 +42,23 @@ def test_pictures_take_the_pages_ink_and_fetch_nothing(claims: Claims) -> None:
 
 
 def test_the_pages_of_basic_have_no_weights(claims: Claims) -> None:
-    release = basic.release(claims, basic.Basic(1.0, Range(0, 10)), rng=secure())
-    page = steward_page(release, claims, None)
+    page = steward_page(release(claims, Basic(1.0, Range(0, 10)), rng=secure()), claims)
     assert "Users' weights" not in page
     assert "epsilon = 1" in page
 
 
 def test_a_release_of_nothing_has_pages_too() -> None:
     claims = Claims.from_columns(["a", "b"], ["u", "u"], [1.0, 2.0])
-    weights = priscrowd.estimate(claims, PrisCrowd())
-    release = priscrowd.release(claims, PrisCrowd(), weights=weights, rng=secure())
-    assert "No claims were released" in public_page(release)
-    assert "too_few" in steward_page(release, claims, weights)
+    released = release(claims, PrisCrowd(), rng=secure())
+    assert "No claims were released" in public_page(released)
+    assert "too_few" in steward_page(released, claims)
 
 
 def test_long_tables_are_cut_and_say_so() -> None:
     names = [f"o{i:04}" for i in range(300) for _ in range(6)]
     users = [f"u{s}" for _ in range(300) for s in range(6)]
     claims = Claims.from_columns(names, users, np.linspace(0, 1, 1800).tolist())
-    release = priscrowd.release(claims, PrisCrowd(per_object=2), rng=secure())
-    page = public_page(release)
+    page = public_page(release(claims, PrisCrowd(per_object=2), rng=secure()))
     assert "The first 200 of" in page
     assert "o0000" in page
     assert "o0299" not in page

@@ -35,9 +35,9 @@ def test_parts_give_the_sums_and_counts_of_slow_twins() -> None:
 
 def test_a_users_own_reports_about_a_part_do_not_tell_the_class_there() -> None:
     fits = np.random.default_rng(2).normal(size=(4, 50, 3))
-    before = Classes.told(fits, EVEN, SPREADS, 3).of_users
+    before = Classes.from_fits(fits, EVEN, SPREADS, 3).of_users
     fits[1] = np.random.default_rng(3).normal(size=(50, 3))
-    after = Classes.told(fits, EVEN, SPREADS, 3).of_users
+    after = Classes.from_fits(fits, EVEN, SPREADS, 3).of_users
     assert before[1].tolist() == after[1].tolist()
     assert (before[[0, 2, 3]] != after[[0, 2, 3]]).any()
 
@@ -45,7 +45,7 @@ def test_a_users_own_reports_about_a_part_do_not_tell_the_class_there() -> None:
 def test_careful_users_come_first_and_classes_have_the_chances_of_their_users() -> None:
     fits = np.zeros((2, 30, 3))
     fits[:, :10, 0], fits[:, 20:, 2] = 9.0, 9.0
-    classes = Classes.told(fits, EVEN, SPREADS, 3)
+    classes = Classes.from_fits(fits, EVEN, SPREADS, 3)
     assert classes.of_users.tolist() == 2 * [10 * [0] + 10 * [1] + 10 * [2]]
     assert classes.sizes.tolist() == [20, 20, 20]
     assert classes.expected[1] == pytest.approx(EVEN)
@@ -54,6 +54,6 @@ def test_careful_users_come_first_and_classes_have_the_chances_of_their_users() 
 
 
 def test_users_who_cannot_be_told_apart_are_one_class() -> None:
-    classes = Classes.told(np.zeros((1, 9, 3)), EVEN, SPREADS, 4)  # of one part, no other tells
+    classes = Classes.from_fits(np.zeros((1, 9, 3)), EVEN, SPREADS, 4)  # of one part, no other tells
     assert classes.sizes.tolist() == [9, 0, 0, 0]
     assert classes.expected == pytest.approx(np.full((4, 3), 1 / 3))

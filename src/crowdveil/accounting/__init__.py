@@ -1,20 +1,22 @@
-"""What guarantees add up to: pure functions from the costs of mechanisms to the cost of all of them.
+"""Privacy accounting: pure functions from the costs of single mechanisms to their cost together.
 
-Every function errs on one side: an epsilon or delta that comes out is never below the true one. Sums of
-probabilities are made of positive terms in log space, and what rounding could hide is added (`rounding`).
+Every function is conservative: the epsilon or delta that it returns is never below the true one. Sums of
+probabilities have positive terms only, computed in log space, and a bound on the rounding error is added
+(`rounding`).
 
 Notation: epsilon, delta as in `Guarantee`; delta(epsilon), the *hockey-stick divergence*, is the smallest
-delta that goes with an epsilon; rho of zero-concentrated differential privacy (zCDP); sigma the standard
-deviation and mu = sensitivity / sigma of Gaussian noise.
+delta at a given epsilon; rho is the parameter of zero-concentrated differential privacy (zCDP); sigma is the
+standard deviation of Gaussian noise and mu = sensitivity / sigma.
 
-One file for each idea: `composition` (several mechanisms), `units` (claims and users), `zcdp`, `gaussian`,
-`noise` (kinds of noise together), `random_variance` and `two_layer` (formulas of single mechanisms), and what
-they are built on: `search`, `rounding`, `parameters`.
+One file for each idea: `events` (what happened) and `accountant` (what it costs together), `composition`
+(several mechanisms), `units` (claims and users), `zcdp`, `gaussian`, `random_variance` and `two_layer`
+(formulas of single mechanisms), and what they are built on: `search`, `rounding`, `parameters`.
 """
 
+from crowdveil.accounting.accountant import basic_composition, events_epsilon
 from crowdveil.accounting.composition import add, advanced_epsilon, composed_delta, composed_epsilon
+from crowdveil.accounting.events import Event, NoiseEvent, PrivateEvent, event_of
 from crowdveil.accounting.gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_epsilon
-from crowdveil.accounting.noise import Noise, noise_epsilon
 from crowdveil.accounting.random_variance import (
     floored_variance_delta,
     fresh_variance_epsilon,
@@ -26,21 +28,25 @@ from crowdveil.accounting.units import claim_epsilon, claim_level, user_level, u
 from crowdveil.accounting.zcdp import add_rhos, gaussian_rho, zcdp_delta, zcdp_epsilon
 
 __all__ = [
-    "Noise",
+    "Event",
+    "NoiseEvent",
+    "PrivateEvent",
     "add",
     "add_rhos",
     "advanced_epsilon",
+    "basic_composition",
     "claim_epsilon",
     "claim_level",
     "composed_delta",
     "composed_epsilon",
     "discrete_gaussian_delta",
+    "event_of",
+    "events_epsilon",
     "floored_variance_delta",
     "fresh_variance_epsilon",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_rho",
-    "noise_epsilon",
     "shared_variance_delta",
     "smallest_epsilon",
     "two_layer_epsilon",

@@ -1,7 +1,7 @@
-"""What several mechanisms cost together when only their epsilons and deltas are known.
+"""Composition of mechanisms of which only epsilon and delta are known.
 
-Different ones add up (`add`). The same one several times costs less, and what is least is known exactly
-(`composed_epsilon`).
+The costs of different mechanisms add up (`add`). The same guarantee several times costs less, and the
+optimal bound is known exactly (`composed_epsilon`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ _MOST_TIMES = 10**7
 
 
 def add(*guarantees: Guarantee) -> Guarantee:
-    """The guarantee of publishing all of it (basic composition): epsilons and deltas add up.
+    """The guarantee of several releases together (basic composition): epsilons and deltas add up.
 
-    All must protect the same unit under the same adjacency and trust; assumptions are united. Reference:
-    Dwork, McSherry, Nissim, Smith 2006; Dwork and Roth 2014, theorem 3.16.
+    All must protect the same unit under the same adjacency and trust; the result has the assumptions of all.
+    Reference: Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, theorem 3.16,
+    doi:10.1561/0400000042.
     """
     if not guarantees:
         raise ParameterError("there is no guarantee to add up")
     first = guarantees[0]
     for part in ("unit", "adjacency", "trust"):
-        found = {getattr(guarantee, part) for guarantee in guarantees}
-        if len(found) > 1:
+        values = {getattr(guarantee, part) for guarantee in guarantees}
+        if len(values) > 1:
             raise ParameterError(
-                f"guarantees of different {part} ({', '.join(sorted(found))}) do not add up: "
+                f"guarantees of different {part} ({', '.join(sorted(values))}) do not add up: "
                 "bring them to the same one first"
             )
     delta = sum_up(guarantee.delta for guarantee in guarantees)
@@ -45,46 +46,45 @@ def add(*guarantees: Guarantee) -> Guarantee:
         first,
         epsilon=sum_up(guarantee.epsilon for guarantee in guarantees),
         delta=delta,
-        assumptions=tuple(dict.fromkeys(text for one in guarantees for text in one.assumptions)),
+        assumptions=tuple(dict.fromkeys(text for guarantee in guarantees for text in guarantee.assumptions)),
     )
 
 
 def composed_delta(epsilon: float, delta: float, times: int, total_epsilon: float) -> float:
-    """The exact delta at `total_epsilon` of `times` mechanisms, each (epsilon, delta), in the worst case.
+    """The delta at `total_epsilon` of `times` mechanisms, each (epsilon, delta); exact in the worst case.
 
-    The worst mechanism fails with probability delta and is randomized response otherwise; l of T responses
-    against the truth give a loss of (T - 2 l) epsilon. Reference: Kairouz, Oh, Viswanath, *The Composition
-    Theorem for Differential Privacy*, 2015, theorem 3.3 and its proof.
+    The worst mechanism fails with probability delta and is binary randomized response otherwise. If l of
+    T = `times` responses are false, the privacy loss is (T - 2 l) epsilon. Reference: Kairouz, Oh and
+    Viswanath, *The Composition Theorem for Differential Privacy*, ICML 2015, theorem 3.3 and its proof.
     """
     check_epsilon(epsilon)
     check_delta(delta)
     _check_times(times)
     check_epsilon(total_epsilon)
-    fails = _any_fails(delta, times)
-    # Losses beyond the total: l = 0, 1, ..., last. By how much the last one is beyond is taken exactly.
+    failure = _any_fails(delta, times)
+    # Losses above total_epsilon: l = 0, 1, ..., last. The excess of the last one is computed exactly.
     last = ceil((times - Fraction(total_epsilon) / Fraction(epsilon)) / 2) - 1 if epsilon else -1
     if last < 0:
-        return fails
-    least = up((times - 2 * last) * Fraction(epsilon) - Fraction(total_epsilon))
-    against = np.arange(last + 1, dtype=np.float64)
+        return failure
+    smallest_excess = up((times - 2 * last) * Fraction(epsilon) - Fraction(total_epsilon))
+    false_responses = np.arange(last + 1, dtype=np.float64)
     log_mass = (
         gammaln(times + 1)
-        - gammaln(against + 1)
-        - gammaln(times - against + 1)
-        - (times - against) * log1p(exp(-epsilon))
-        - against * (epsilon + log1p(exp(-epsilon)))
+        - gammaln(false_responses + 1)
+        - gammaln(times - false_responses + 1)
+        - (times - false_responses) * log1p(exp(-epsilon))
+        - false_responses * (epsilon + log1p(exp(-epsilon)))
     )
-    log_mass += slack(1.0) * (4.0 * (1 + times + gammaln(times + 1)) + against * epsilon)
-    terms = np.exp(log_mass) * -np.expm1(-least - 2 * epsilon * (last - against)) + TINY
-    lost = min(1.0, float(terms.sum()) * (1.0 + slack(2.0)))
-    return min(1.0, (fails + (1.0 - fails) * lost) * (1.0 + slack(2.0)))
+    log_mass += slack(1.0) * (4.0 * (1 + times + gammaln(times + 1)) + false_responses * epsilon)
+    terms = np.exp(log_mass) * -np.expm1(-smallest_excess - 2 * epsilon * (last - false_responses)) + TINY
+    response_delta = min(1.0, float(terms.sum()) * (1.0 + slack(2.0)))
+    return min(1.0, (failure + (1.0 - failure) * response_delta) * (1.0 + slack(2.0)))
 
 
 def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: float) -> float:
     """The smallest epsilon of `times` mechanisms, each (epsilon, delta), at `total_delta`; infinite if none.
 
-    Exact for the worst case: no other bound that knows only (epsilon, delta) is better. Reference: as
-    `composed_delta`.
+    Optimal: no bound that uses only (epsilon, delta) is smaller. Reference: as for `composed_delta`.
     """
     check_epsilon(epsilon)
     check_delta(delta)
@@ -97,20 +97,21 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
 
 
 def advanced_epsilon(epsilon: float, delta: float, times: int, total_delta: float) -> float:
-    """Advanced composition, for reference: valid, and never better than `composed_epsilon`.
+    """The epsilon of advanced composition, for comparison: valid, and never below `composed_epsilon`.
 
-    epsilon sqrt(2 T log(1/s)) + T epsilon (e^epsilon - 1)/(e^epsilon + 1) at delta T delta + s. Reference:
-    Dwork, Rothblum, Vadhan 2010; in this form Kairouz, Oh, Viswanath 2015.
+    It is epsilon sqrt(2 T log(1/s)) + T epsilon (e^epsilon - 1)/(e^epsilon + 1), where `total_delta` is
+    T delta + s. Reference: Dwork, Rothblum and Vadhan, *Boosting and Differential Privacy*, 2010,
+    doi:10.1109/FOCS.2010.12; in this form Kairouz, Oh and Viswanath 2015.
     """
     check_epsilon(epsilon)
     check_delta(delta)
     check_delta(total_delta)
     check_whole(times, "the number of mechanisms")
-    left = nextafter(float(Fraction(total_delta) - times * Fraction(delta)), 0.0)
-    if left <= 0:
+    slack_delta = nextafter(float(Fraction(total_delta) - times * Fraction(delta)), 0.0)
+    if slack_delta <= 0:
         return inf
     drift = times * epsilon * tanh(epsilon / 2)
-    return (epsilon * sqrt(-2.0 * times * log(left)) + drift) * (1.0 + slack(8.0))
+    return (epsilon * sqrt(-2.0 * times * log(slack_delta)) + drift) * (1.0 + slack(8.0))
 
 
 def _check_times(times: int) -> None:

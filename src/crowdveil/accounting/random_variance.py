@@ -1,4 +1,4 @@
-"""What Gaussian noise costs whose variance is itself drawn, from an exponential law."""
+"""The cost of Gaussian noise whose variance is drawn from an exponential distribution."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from crowdveil.accounting.rounding import TINY, slack
 
 
 def fresh_variance_epsilon(rate: float, width: float) -> float:
-    """The pure epsilon of Gaussian noise with a fresh Exp(rate) variance, on values in a range of that width.
+    """The pure epsilon of Gaussian noise with a fresh Exp(rate) variance on a value in a range of `width`.
 
-    Such noise *is* Laplace noise of scale 1/sqrt(2 rate): width sqrt(2 rate).
+    Such noise *is* Laplace noise of scale 1/sqrt(2 rate), so epsilon = width sqrt(2 rate).
     """
     check_positive(rate, "the rate")
     check_positive(width, "the width")
@@ -22,11 +22,11 @@ def fresh_variance_epsilon(rate: float, width: float) -> float:
 
 
 def shared_variance_delta(rate: float, shift: float, epsilon: float) -> float:
-    """The delta of Gaussian noise whose variance v ~ Exp(rate) is shared by all claims of a user.
+    """The delta at `epsilon` of Gaussian noise whose variance v ~ Exp(rate) is shared by a user's claims.
 
-    1 - exp(-(sqrt(epsilon^2 + 2 rate s^2) - epsilon)/2), s = `shift` the L2 distance that the claims can
-    move: the width of the range for one claim, sqrt(N) widths for a user with N claims. Exact if v is
-    revealed, the limit for many claims, an upper bound for every number of claims.
+    It is 1 - exp(-(sqrt(epsilon^2 + 2 rate s^2) - epsilon)/2), where s = `shift` is the L2 sensitivity: the
+    width of the range for one claim, sqrt(N) times that for a user with N claims. This is exact if v is
+    revealed, the limit for many claims, and an upper bound for any number of claims.
     """
     check_positive(rate, "the rate")
     check_positive(shift, "the shift")
@@ -37,10 +37,10 @@ def shared_variance_delta(rate: float, shift: float, epsilon: float) -> float:
 
 
 def floored_variance_delta(rate: float, shift: float, smallest: float, epsilon: float) -> float:
-    """The delta as `shared_variance_delta` has it, for a variance v = smallest + Exp(rate).
+    """As `shared_variance_delta`, for a variance v = smallest + Exp(rate).
 
-    The mean of `gaussian_delta` over v. It falls in v, so that a sum with v at the lower end of each of many
-    small steps is an upper bound, high by less than one part in a thousand.
+    It is the mean of `gaussian_delta` over v. That delta decreases in v, so a sum over small intervals with v
+    at their lower ends is an upper bound; it is too large by less than one part in a thousand.
     """
     check_positive(rate, "the rate")
     check_positive(shift, "the shift")

@@ -1,4 +1,4 @@
-"""From the delta of every epsilon to the epsilon of a delta."""
+"""Inversion of delta(epsilon): the epsilon at a given delta."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _HALVINGS = 200
 
 
 def smallest_epsilon(delta_at: Callable[[float], float], delta: float, *, most: float) -> float:
-    """The smallest epsilon with delta_at(epsilon) <= delta, from above.
+    """The smallest epsilon with delta_at(epsilon) <= delta, by bisection and rounded up.
 
-    `delta_at` falls in epsilon, and `most` is an epsilon that is known to be enough.
+    `delta_at` must decrease in epsilon, and delta_at(most) <= delta must hold.
     """
     if most == 0 or delta_at(0.0) <= delta:
         return 0.0

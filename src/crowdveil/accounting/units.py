@@ -1,4 +1,4 @@
-"""What a guarantee for claims means for users with several claims, and one for users for their claims."""
+"""Conversion of guarantees between units: from claims to users with several claims, and back."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from crowdveil.guarantee import Guarantee
 
 
 def user_level(guarantee: Guarantee, cap: int) -> Guarantee:
-    """What a guarantee for claims means for users of whom at most `cap` claims each are used (group privacy).
+    """The user-level guarantee that follows from one for claims by group privacy.
 
-    Changing c claims costs c epsilon and delta (1 + e^epsilon + ... + e^((c - 1) epsilon)), however the
-    mechanism uses them. Reference: Dwork and Roth 2014, theorem 2.2 (delta = 0); Vadhan, *The Complexity of
-    Differential Privacy*, 2017 (group privacy).
+    At most `cap` claims of each user are used. Changing c claims costs c epsilon and
+    delta (1 + e^epsilon + ... + e^((c - 1) epsilon)), for any mechanism. Reference: Dwork and Roth, *The
+    Algorithmic Foundations of Differential Privacy*, 2014, theorem 2.2 (delta = 0), doi:10.1561/0400000042;
+    Vadhan, *The Complexity of Differential Privacy*, 2017, doi:10.1007/978-3-319-57048-8_7.
     """
     check_unit(guarantee, "claim")
     check_whole(cap, "the cap on claims per user")
@@ -32,11 +33,11 @@ def user_level(guarantee: Guarantee, cap: int) -> Guarantee:
 
 
 def user_level_by_parts(guarantee: Guarantee, cap: int, delta: float) -> Guarantee:
-    """What a guarantee for claims means for users if each claim reaches only one part of the release.
+    """The user-level guarantee if each claim affects only one part of the release.
 
-    Assumed: the parts (one for each object, say) are made independently of each other, a user has at most one
-    claim in a part and at most `cap` in all, and `guarantee` holds for each part. Then the parts that a user
-    reaches compose like `cap` releases: `composed_epsilon`, at the total `delta` that is asked for.
+    It is assumed that the parts (one for each object, say) are drawn independently, that a user has at most
+    one claim in each part and at most `cap` in total, and that `guarantee` holds for each part. Then the
+    parts that depend on a user compose like `cap` releases: `composed_epsilon` at the total `delta`.
     """
     check_unit(guarantee, "claim")
     epsilon = composed_epsilon(guarantee.epsilon, guarantee.delta, cap, delta)
@@ -48,10 +49,10 @@ def user_level_by_parts(guarantee: Guarantee, cap: int, delta: float) -> Guarant
 
 
 def claim_level(guarantee: Guarantee) -> Guarantee:
-    """A guarantee for users, read for claims.
+    """The claim-level guarantee that follows from one for users.
 
-    Replacing a claim replaces a user's data: the same numbers. Under add-remove a claim appears when a user
-    disappears and comes back with one more, which is two steps.
+    Replacing a claim replaces a user's data, so epsilon and delta stay the same. Under add-remove, adding a
+    claim means removing the user and adding them with one more claim, which is two steps.
     """
     check_unit(guarantee, "user")
     if guarantee.adjacency == "replace-one":
@@ -63,7 +64,7 @@ def claim_level(guarantee: Guarantee) -> Guarantee:
 
 
 def claim_epsilon(user_epsilon: float, cap: int) -> float:
-    """The pure epsilon for claims at which users with at most `cap` claims each have `user_epsilon`."""
+    """Largest x with cap * x <= user_epsilon: the claim-level epsilon for users with at most `cap` claims."""
     check_epsilon(user_epsilon)
     check_whole(cap, "the cap on claims per user")
     quotient = user_epsilon / cap
@@ -71,17 +72,21 @@ def claim_epsilon(user_epsilon: float, cap: int) -> float:
 
 
 def _of_group(guarantee: Guarantee, size: int) -> tuple[float, float]:
-    """Epsilon and delta of that many changes one after the other."""
+    """Epsilon and delta of a group of `size` changes (group privacy)."""
     epsilon, delta = up(Fraction(guarantee.epsilon) * size), guarantee.delta
     if delta and size > 1:
-        # 1 + e^epsilon + ... in logarithms, so that e^(size epsilon) cannot overflow.
-        one, before = guarantee.epsilon, (size - 1) * guarantee.epsilon
-        terms = (log(delta), before, log(expm1(-epsilon) / expm1(-one)) if one else log(size))
+        # The sum 1 + e^epsilon + ... is computed in logarithms, so that e^(size epsilon) cannot overflow.
+        per_change, preceding = guarantee.epsilon, (size - 1) * guarantee.epsilon
+        terms = (
+            log(delta),
+            preceding,
+            log(expm1(-epsilon) / expm1(-per_change)) if per_change else log(size),
+        )
         delta = exp_up(sum(terms), sum(map(abs, terms)))
     return epsilon, delta
 
 
 def _for_users(guarantee: Guarantee, epsilon: float, delta: float, cap: int) -> Guarantee:
-    kept = f"at most {cap} claims of each user were used, chosen without looking at values"
-    assumptions = (*guarantee.assumptions, kept)
+    capped = f"at most {cap} claims of each user were used, chosen without looking at values"
+    assumptions = (*guarantee.assumptions, capped)
     return replace(guarantee, unit="user", epsilon=epsilon, delta=delta, assumptions=assumptions)

@@ -14,8 +14,9 @@ from crowdveil.audit.releases import repeated, rows
 from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.releases import attempts
 from crowdveil.releases.attempts import Attempts
+from crowdveil.releases.method import release
+from crowdveil.releases.pattern import Pattern
 
 _TEN = Range(0.0, 10.0)
 _PLACES = (5.0, 9.0)  # of one claim; all others are at 5, and no kernel reaches from one to the other
@@ -37,13 +38,13 @@ def released(parameters: Attempts, claims: int) -> Draws:
     """All that passed of one object in a row: so many claims at 5, or one of them at 9."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
-        made = attempts.release(
+        passed = release(
             repeated(_PLACES[world], _PLACES[:1] * (claims - 1), count),
             parameters,
             rng=rng,
             engine=LocalEngine(1),
         )
-        return rows(made.offsets, made.values, parameters.attempts)
+        return rows(passed.offsets, passed.values, parameters.attempts)
 
     return draws
 
@@ -64,7 +65,7 @@ def _events(most: int) -> tuple[Event, ...]:
 def _audit(name: str, parameters: Attempts, claims: int) -> Audit:
     return Audit(
         name=name,
-        epsilon=parameters.cost(np.array([claims])).epsilon,
+        epsilon=parameters.promise(Pattern.even(1, claims)).epsilon,
         delta=parameters.delta,
         unit="a claim, replace-one",
         whose="ours",

@@ -20,17 +20,19 @@ from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, column,
 from crowdveil.audit.releases import repeated
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.guarantee import Adjacency
 from crowdveil.kernels.histograms import CELLS, cell_of
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
 from crowdveil.releases import certified
 from crowdveil.releases.certified import Certified
 from crowdveil.releases.histogram import Histograms, PairDistances, noisy_histograms, pair_distances
+from crowdveil.releases.neighbours import Neighbours
 
 TWELVE = Range(0.0, 12.0)
 RESOLUTION = 2.0  # so coarse that the bins are always four
 EPSILON = Fraction(1)
+A_CLAIM = Neighbours("claim", "replace-one")
+A_CLAIM_MORE = Neighbours("claim", "add-remove")
 _LOW, _MIDDLE, _HIGH = 1.5, 6.0, 10.5  # in different bins, wherever four bins start
 _USUAL_RELEASES = 20_000  # where a draw is a call of its own
 FEWEST_ROWS = 4_000  # fewer pairs would leave the number of bins to their noise
@@ -46,7 +48,7 @@ def learned(claims: Claims, parameters: Certified, rng: Randomness) -> Histogram
     """What `certified.fit` keeps as `noisy`, without the posterior that it goes on to make of it."""
     if parameters.cap is not None:
         claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
-    return certified._private_part(claims, parameters, rng, LocalEngine(1))
+    return certified.private_part(claims, parameters, rng=rng, engine=LocalEngine(1))
 
 
 def counts_at(noisy: Histograms, value: float) -> Ints:
@@ -67,7 +69,7 @@ def _histogram(world: int, count: int, rng: Randomness) -> Outputs:
     """
     objects = 3 * count + 40 * math.isqrt(count) + 400
     claims = repeated((1.0, 4.0)[world], (), objects)
-    noisy = noisy_histograms(claims, TWELVE, 4, EPSILON, 2, rng=rng, engine=LocalEngine(1))
+    noisy = noisy_histograms(claims, TWELVE, 4, EPSILON, A_CLAIM, rng=rng, engine=LocalEngine(1))
     kept: Outputs = noisy.counts[noisy.shifts == 0][:count, :2]
     return kept
 
@@ -135,7 +137,7 @@ def _all_low(least: int, most: int) -> Event:
 
 CERTIFIED_USER = Audit(
     name="certified-user",
-    epsilon=USER.cost().epsilon,
+    epsilon=USER.epsilon,
     delta=0.0,
     unit=f"a user of up to {USER.cap} claims, replace-one",
     whose="ours",
@@ -151,8 +153,8 @@ CERTIFIED_USER = Audit(
 CERTIFIED_USER_GAUSSIAN = replace(
     CERTIFIED_USER,
     name="certified-user-gaussian",
-    epsilon=_USER_GAUSSIAN.cost().epsilon,
-    delta=_USER_GAUSSIAN.cost().delta,
+    epsilon=_USER_GAUSSIAN.epsilon,
+    delta=_USER_GAUSSIAN.delta,
     draws=user_rows(_USER_GAUSSIAN),
 )
 
@@ -176,7 +178,7 @@ def told_rows(parameters: Certified) -> Draws:
 
 CERTIFIED_ADD_REMOVE = Audit(
     name="certified-add-remove",
-    epsilon=ADD_REMOVE.cost().epsilon,
+    epsilon=ADD_REMOVE.epsilon,
     delta=0.0,
     unit="a claim, add-remove",
     whose="ours",
@@ -192,11 +194,11 @@ CERTIFIED_ADD_REMOVE = Audit(
 # --- pair distances -----------------------------------------------------------------------------------------
 
 
-def pairs_of(claims: Claims, sensitivity: int, adjacency: Adjacency, rng: Randomness) -> PairDistances:
+def pairs_of(
+    claims: Claims, neighbours: Neighbours, rng: Randomness, epsilon: Fraction = EPSILON
+) -> PairDistances:
     """Noisy pair distances, by the function that certified releases use."""
-    return pair_distances(
-        claims, TWELVE, RESOLUTION, EPSILON, sensitivity, adjacency, rng=rng, engine=LocalEngine(1)
-    )
+    return pair_distances(claims, TWELVE, RESOLUTION, epsilon, neighbours, rng=rng, engine=LocalEngine(1))
 
 
 def replaced_pair(world: int) -> Claims:
@@ -209,15 +211,15 @@ def rematched_pair(world: int) -> Claims:
     return repeated((TWELVE.low, TWELVE.high)[world], (TWELVE.low,) * (99 + world), 1)
 
 
-def pair_rows(claims_in: Callable[[int], Claims], sensitivity: int, adjacency: Adjacency) -> Draws:
+def pair_rows(
+    claims_in: Callable[[int], Claims], neighbours: Neighbours, epsilon: Fraction = EPSILON
+) -> Draws:
     """How many pairs are near, but for those that are in both worlds, and how many are far; noisy."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = claims_in(world)
-        found = [
-            pairs_of(claims, sensitivity, adjacency, one).counts[[0, -1]] for one in separate(rng, count)
-        ]
-        return np.array(found) - [len(claims) // 2 - 1, 0]
+        ends = [pairs_of(claims, neighbours, one, epsilon).counts[[0, -1]] for one in separate(rng, count)]
+        return np.array(ends) - [len(claims) // 2 - 1, 0]
 
     return draws
 
@@ -229,7 +231,7 @@ PAIR_DISTANCES = Audit(
     unit="a claim, replace-one",
     whose="ours",
     worlds="the only pair at distance 0 or far apart, noise of scale 2 in every bin",
-    draws=pair_rows(replaced_pair, 2, "replace-one"),
+    draws=pair_rows(replaced_pair, A_CLAIM),
     events=_TWO_BINS,
     usual=_USUAL_RELEASES,
 )
@@ -241,7 +243,7 @@ PAIR_DISTANCES_ADD_REMOVE = Audit(
     unit="a claim, add-remove",
     whose="ours",
     worlds="100 claims at one place, or one more far away, noise of scale 2 in every bin",
-    draws=pair_rows(rematched_pair, 2, "add-remove"),
+    draws=pair_rows(rematched_pair, A_CLAIM_MORE),
     events=_TWO_BINS,
     usual=_USUAL_RELEASES,
 )
@@ -265,7 +267,7 @@ def _shape(world: int, count: int, rng: Randomness) -> Outputs:
 # A draw takes a thirtieth of a second: tests run it with few draws, and no command does.
 CERTIFIED_SHAPE = Audit(
     name="certified-shape",
-    epsilon=FEW.cost().epsilon,
+    epsilon=FEW.epsilon,
     delta=0.0,
     unit="a claim, add-remove",
     whose="ours",

@@ -23,8 +23,8 @@ from crowdveil.local.bit_chance import BitChance
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.randomness.response import Response
-from crowdveil.releases import basic
 from crowdveil.releases.basic import Basic
+from crowdveil.releases.method import release
 
 _PURE: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "unit": "a claim, replace-one", "whose": "ours"}
 _SYMBOLS = 6
@@ -32,6 +32,7 @@ _TEN = Range(0.0, 10.0)
 _BASIC = Basic(1.0, _TEN, resolution=1.0)
 _MIDDLE = 5.0
 _LITTLE = 1e-6
+_TWICE = 2 * certified.EPSILON  # half the noise of EPSILON
 
 
 def _half_the_noise(world: int, count: int, rng: Randomness) -> Outputs:
@@ -67,7 +68,7 @@ def _noise_shared_by_two_releases(world: int, count: int, rng: Randomness) -> Ou
     """A claim is released, and later its public correction, with noise from the same key."""
     key = seeded(int(2**53 * rng.stream("key", purpose="audit").uniforms(1)[0]))
     released = [
-        basic.release(repeated(value, (), count), _BASIC, rng=key, engine=LocalEngine(1)).values
+        release(repeated(value, (), count), _BASIC, rng=key, engine=LocalEngine(1)).values
         for value in ((_TEN.low, _TEN.high)[world], _MIDDLE)
     ]
     return np.column_stack(released)
@@ -98,7 +99,7 @@ def _float_noise(world: int, count: int, rng: Randomness) -> Outputs:
 def _exact_pairs_choose_bins(world: int, count: int, rng: Randomness) -> Outputs:
     """A claim comes or goes, and the number of bins follows from the exact number of pairs."""
     claims = certified.few_claims(world)
-    pairs = [certified.pairs_of(claims, 2, "replace-one", one).pairs for one in separate(rng, count)]
+    pairs = [certified.pairs_of(claims, certified.A_CLAIM, one).pairs for one in separate(rng, count)]
     return np.column_stack([4 * np.array(pairs), np.ones(count), np.full(count, certified.FEW.per_object)])
 
 
@@ -220,17 +221,17 @@ _AUDITS = (
     replace(
         certified.PAIR_DISTANCES,
         name="half the noise for pair distances",
-        draws=certified.pair_rows(certified.replaced_pair, 1, "replace-one"),
+        draws=certified.pair_rows(certified.replaced_pair, certified.A_CLAIM, _TWICE),
     ),
     replace(
         certified.PAIR_DISTANCES_ADD_REMOVE,
         name="noise for one more pair, where one is rematched",
-        draws=certified.pair_rows(certified.rematched_pair, 1, "add-remove"),
+        draws=certified.pair_rows(certified.rematched_pair, certified.A_CLAIM_MORE, _TWICE),
     ),
     replace(
         second_look.SECOND_LOOK,
         name="noise of some claims, where weights are counted in steps",
-        draws=second_look.log_odds_rows(3),
+        draws=second_look.log_odds_rows(second_look.SENSITIVITY * certified.EPSILON / 3),
     ),
     replace(
         smoothed.SMOOTHED,

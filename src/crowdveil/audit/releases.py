@@ -14,9 +14,9 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.releases import basic
 from crowdveil.releases.basic import Basic
 from crowdveil.releases.deniability import PrivacyTest, draw
+from crowdveil.releases.method import release
 from crowdveil.releases.weights import Weights
 
 _TEN = Range(0.0, 10.0)
@@ -43,7 +43,7 @@ def repeated(target: float, others: tuple[float, ...], objects: int) -> Claims:
 
 def _basic(world: int, count: int, rng: Randomness, others: tuple[float, ...]) -> Outputs:
     claims = repeated((_TEN.low, _TEN.high)[world], others, count)
-    released = basic.release(claims, _BASIC, rng=rng, engine=LocalEngine(1))
+    released = release(claims, _BASIC, rng=rng, engine=LocalEngine(1))
     return released.values.reshape(count, -1)
 
 

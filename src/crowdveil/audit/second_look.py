@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.audit.case import Audit, Draws, Outputs, at_least
-from crowdveil.audit.certified import EPSILON, TWELVE
+from crowdveil.audit.certified import A_CLAIM, EPSILON, TWELVE
 from crowdveil.claims import Claims
 from crowdveil.randomness import Randomness
-from crowdveil.releases.histogram import Histograms
-from crowdveil.releases.noise import count_noise
-from crowdveil.releases.second_look import (
-    claim_sensitivity,
-    weight_steps,
-    weighted_counts,
-    weighted_histograms,
-)
+from crowdveil.releases.histogram import Histograms, histogram_noise
+from crowdveil.releases.second_look import weight_noise, weight_steps, weighted_counts, weighted_histograms
 
 _CLAIMS = 8  # of a user, about as many objects of its own
 _STEPS = weight_steps(_CLAIMS)
-SENSITIVITY = claim_sensitivity(_CLAIMS)
+SENSITIVITY = weight_noise(EPSILON, A_CLAIM, _CLAIMS).changed
 _CROWDED, _EMPTY = 4.0, 11.0  # the first look found everybody in one bin
 
 
@@ -39,7 +34,9 @@ def _claims(world: int, users: int) -> Claims:
 def _first_look(objects: int) -> Histograms:
     counts = np.tile(np.array([0, 100, 0, 0, 0]), (objects, 1))
     ones = np.ones(objects, dtype=np.int64)
-    return Histograms(counts, np.zeros(objects, np.int8), 100 * ones, TWELVE, 4, count_noise(2, EPSILON))
+    return Histograms(
+        counts, np.zeros(objects, np.int8), 100 * ones, TWELVE, 4, histogram_noise(EPSILON, A_CLAIM)
+    )
 
 
 @lru_cache(maxsize=2)
@@ -48,15 +45,13 @@ def _weights_of_a_user(world: int) -> Floats:
     return counts.astype(np.float64)
 
 
-def log_odds_rows(sensitivity: int) -> Draws:
+def log_odds_rows(epsilon: Fraction) -> Draws:
     """The log odds between the two worlds, given a user's noisy weighted counts: the best an attacker has."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = _claims(world, count)
-        made = weighted_histograms(
-            claims, _first_look(len(claims.objects)), EPSILON, sensitivity, _STEPS, rng=rng
-        )
-        rows = made.counts.reshape(count, _CLAIMS, -1)
+        weighted = weighted_histograms(claims, _first_look(len(claims.objects)), epsilon, A_CLAIM, rng=rng)
+        rows = weighted.counts.reshape(count, _CLAIMS, -1)
         farther = np.abs(rows - _weights_of_a_user(1)) - np.abs(rows - _weights_of_a_user(0))
         return farther.sum(axis=(1, 2)) / SENSITIVITY  # type: ignore[no-any-return]
 
@@ -70,6 +65,6 @@ SECOND_LOOK = Audit(
     unit="a claim, replace-one",
     whose="ours",
     worlds=f"{_CLAIMS} claims of a user with the crowd, or one of them far from it",
-    draws=log_odds_rows(SENSITIVITY),
+    draws=log_odds_rows(EPSILON),
     events=at_least((0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85), "log odds"),
 )

@@ -14,7 +14,8 @@ from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.releases import smoothed
+from crowdveil.releases.method import release
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.smoothed import Smoothed, cell_of, law, reflected
 
 CELL = Smoothed(Range(0.0, 4.0), bandwidth=0.01, per_object=10, lam=0.5, delta=0.1, resolution=1.0)
@@ -30,8 +31,8 @@ def released(parameters: Smoothed, places: tuple[float, float], others: tuple[fl
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = repeated(places[world], others, count)
-        made = smoothed.release(claims, parameters, rng=rng, engine=LocalEngine(1))
-        return made.values.reshape(count, -1)
+        drawn = release(claims, parameters, rng=rng, engine=LocalEngine(1))
+        return drawn.values.reshape(count, -1)
 
     return draws
 
@@ -61,7 +62,7 @@ def _log_odds(out: Outputs) -> Outputs:
 
 
 def _epsilon(parameters: Smoothed, others: tuple[float, ...]) -> float:
-    return parameters.cost(np.array([len(others) + 1])).epsilon
+    return parameters.promise(Pattern.even(1, len(others) + 1)).epsilon
 
 
 SMOOTHED = Audit(

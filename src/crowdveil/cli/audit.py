@@ -44,29 +44,31 @@ def audit(
             say_json({"mechanisms": list(AUDITS)})
         else:
             say_table(
-                ["mechanism", "whose claim", "protects"], [[a.name, a.whose, a.unit] for a in AUDITS.values()]
+                ["mechanism", "whose claim", "protects"],
+                [[audit.name, audit.whose, audit.unit] for audit in AUDITS.values()],
             )
         return
     chosen = list(AUDITS.values()) if mechanism is None else [audit_named(mechanism)]
     with working(threads) as engine:
-        found = run_audits(
+        outcomes = run_audits(
             chosen, draws=draws, alpha=alpha, seed=seed, threads=threads, progress=engine.progress
         )
     if as_json:
-        say_json({"audits": [outcome.to_dict() for outcome in found]})
+        say_json({"audits": [outcome.to_dict() for outcome in outcomes]})
     else:
         say_table(
-            ["mechanism", "claimed", "measured", "tested draws", "verdict"], [_row(one) for one in found]
+            ["mechanism", "claimed", "measured", "tested draws", "verdict"],
+            [_row(outcome) for outcome in outcomes],
         )
         say(f"\nMeasured: at least so much, with confidence {1 - alpha:g} for each row.")
-    if any(outcome.refuted and outcome.audit.whose == "ours" for outcome in found):
+    if any(outcome.refuted and outcome.audit.whose == "ours" for outcome in outcomes):
         raise typer.Exit(1)
 
 
 def _row(outcome: Outcome) -> list[str]:
     claim, bounds = outcome.audit, outcome.bounds
     claimed = f"epsilon {claim.epsilon:.3f}" + (f", delta {claim.delta:.5f}" if claim.delta else "")
-    if claim.delta and outcome.bounds.delta > 0:
+    if claim.delta and bounds.delta > 0:
         measured = f"delta {max(0.0, bounds.delta):.5f}"
     else:
         measured = "nothing" if bounds.epsilon is None else f"epsilon {max(0.0, bounds.epsilon):.3f}"

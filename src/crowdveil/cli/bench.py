@@ -50,19 +50,20 @@ def bench(
     root = checkout(Path(__file__).parents[3], Path.cwd())
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+    import_module("crowdveil.report.plots")  # first: it says what to install where matplotlib is missing
     registry, harness = import_module("benchmarks.registry"), import_module("benchmarks.harness")
     chosen = registry.named(name)
     settings = harness.Settings(repeats, quick, not without_peers, say=warn)
     folder = out or (None if quick else Path("bench-results"))
-    done = []
-    for one in chosen:
-        results = registry.run(one, settings, folder)
+    all_results = []
+    for benchmark in chosen:
+        results = registry.run(benchmark, settings, folder)
         if not as_json:
             _show(results)
-        done.append(results)
+        all_results.append(results)
     if as_json:
-        say_json({"benchmarks": done})
-    if any(results["failures"] or (check and results["missed"]) for results in done):
+        say_json({"benchmarks": all_results})
+    if any(results["failures"] or (check and results["missed"]) for results in all_results):
         raise typer.Exit(1)
 
 
@@ -84,7 +85,7 @@ def _show(results: dict[str, Any]) -> None:
     for work in results["works"]:
         if work["contestants"]:
             say(f"{work['name']} ({work['size']})")
-            say_table(header, [_row(one) for one in work["contestants"]])
+            say_table(header, [_row(contestant) for contestant in work["contestants"]])
             say("")
     for failure in results["failures"]:
         say(f"FAILED {failure}")
@@ -92,13 +93,14 @@ def _show(results: dict[str, Any]) -> None:
     say("")
 
 
-def _row(one: dict[str, Any]) -> list[str]:
-    if one["error"] is not None or one["seconds"] is None:
-        return [one["name"], "failed", "", "", "", "", "", ""]
-    seconds = [f"{one['seconds'][which]:.4g}" for which in ("median", "min", "max")]
-    ratio = "" if one["ratio"] is None else f"{one['ratio']:.3g}"
-    cpu, peak = f"{one['cpu_seconds']['median']:.4g}", f"{one['peak_bytes']['median'] / 1e6:.0f}"
-    return [one["name"], *seconds, cpu, peak, ratio, one["scaled_from"] or ""]
+def _row(contestant: dict[str, Any]) -> list[str]:
+    if contestant["error"] is not None or contestant["seconds"] is None:
+        return [contestant["name"], "failed", "", "", "", "", "", ""]
+    seconds = [f"{contestant['seconds'][which]:.4g}" for which in ("median", "min", "max")]
+    ratio = "" if contestant["ratio"] is None else f"{contestant['ratio']:.3g}"
+    cpu_seconds = f"{contestant['cpu_seconds']['median']:.4g}"
+    peak_megabytes = f"{contestant['peak_bytes']['median'] / 1e6:.0f}"
+    return [contestant["name"], *seconds, cpu_seconds, peak_megabytes, ratio, contestant["scaled_from"] or ""]
 
 
 def _bar(bar: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How commands speak: results on standard output, progress and errors on standard error."""
+"""What commands print: results on standard output, progress and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from crowdveil.randomness import Randomness, secure, seeded
 
 
 @contextmanager
-def working(threads: int | None) -> Iterator[LocalEngine]:
-    """An engine whose progress shows as a bar on a terminal, and not at all in a pipe."""
-    if not sys.stderr.isatty():
+def working(threads: int | None, *, bar: bool = True) -> Iterator[LocalEngine]:
+    """An engine whose progress shows as a bar on a terminal, and not at all in a pipe.
+
+    Pass `bar=False` if a table may be written to the same terminal while the bar is there.
+    """
+    if not (bar and sys.stderr.isatty()):
         yield LocalEngine(threads)
         return
     from rich.console import Console
@@ -24,7 +27,8 @@ def working(threads: int | None) -> Iterator[LocalEngine]:
     announce_compiling()
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
+    # Standard output is left alone: through the bar's console, results would go to standard error.
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bars:
         task = bars.add_task("starting", total=1.0)
 
         def show(stage: str, share: float) -> None:
@@ -35,7 +39,7 @@ def working(threads: int | None) -> Iterator[LocalEngine]:
 
 @cache
 def announce_compiling() -> None:
-    """Say on a terminal when loops must be compiled, before anything waits for them."""
+    """On a terminal, warn before loops are compiled: that takes a while."""
     if sys.stderr.isatty():
         from crowdveil.compiled import when_compiling
 
@@ -53,8 +57,8 @@ def say(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """The whole result as one strict JSON object."""
-    from crowdveil.report.certificate import to_json
+    """A result as one strict JSON object."""
+    from crowdveil.plain_data import to_json
 
     sys.stdout.write(to_json(value))
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from crowdveil.cli.evaluate_records import RecordsAsked, evaluate_records
 from crowdveil.cli.options import Force, Json, ObjectColumn, UserColumn, ValueColumn
 from crowdveil.errors import ParameterError
 
@@ -53,46 +52,58 @@ def evaluate(
 
     Example: crowdveil evaluate made.csv --real records.csv --schema schema.json --label income -o page.html
     """
-    from crowdveil.cli.console import announce_compiling, say, say_json, say_table, warn
-    from crowdveil.evaluation import releases
-    from crowdveil.files import read_claims, read_released, read_truths
+    from crowdveil.cli.console import announce_compiling, say_json, warn
+    from crowdveil.cli.evaluate_records import show_records
+    from crowdveil.operations.evaluate import evaluate_records, evaluate_release
 
+    announce_compiling()
     if real is not None:
         if truths is not None or claims is not None:
             raise ParameterError("--real is for records, --truths and --claims are for claims: give one kind")
         if schema is None:
             raise ParameterError("records need the public domains of their columns: give --schema PATH")
-        asked = RecordsAsked(released, real, schema, label, held_out, clamp, seed, out, force)
-        evaluate_records(asked, as_json=as_json)
+        records = evaluate_records(
+            released,
+            real=real,
+            schema=schema,
+            label=label,
+            held_out=held_out,
+            clamp=clamp,
+            seed=seed,
+            out=out,
+            force=force,
+        )
+        show = say_json if as_json else show_records
+        show(records.to_dict())
+        for warning in records.warnings:
+            warn(warning)
         return
     if schema is not None or label is not None or held_out is not None or out is not None:
         raise ParameterError("--schema, --label, --held-out and -o are for records: give --real PATH too")
-    if truths is None and claims is None:
-        raise ParameterError("give --truths PATH, --claims PATH, or both to compare with")
-    announce_compiling()
-    found = releases.evaluate(
-        read_released(released),
-        truths=None if truths is None else read_truths(truths),
-        raw=None if claims is None else read_claims(claims, object=object, user=user, value=value),
-    )
+    release = evaluate_release(released, truths=truths, claims=claims, object=object, user=user, value=value)
     if as_json:
-        say_json(found)
+        say_json(release.to_dict())
         return
-    say(f"{found['claims_released']:,} released claims about {found['objects_released']:,} objects\n")
-    rows = [row for part in ("truths", "raw") if part in found for row in _rows(part, found[part])]
+    _show_release(release.to_dict())
+    for warning in release.warnings:
+        warn(warning)
+
+
+def _show_release(figures: dict[str, Any]) -> None:
+    from crowdveil.cli.console import say, say_table
+
+    say(f"{figures['claims_released']:,} released claims about {figures['objects_released']:,} objects\n")
+    rows = [row for part in ("truths", "raw") if part in figures for row in _rows(part, figures[part])]
     say_table(["measure", "figure"], rows)
-    if claims is not None:
-        warn("these figures look at raw claims: keep them private")
 
 
 def _rows(part: str, figures: dict[str, Any]) -> list[list[str]]:
+    """A row for each measure, nested ones included; flags are for machines."""
     rows = []
     for name, figure in figures.items():
         if isinstance(figure, dict):
             rows += _rows(part, figure)
-        else:
-            if isinstance(figure, bool):
-                continue
+        elif not isinstance(figure, bool):
             shown = f"{figure:,}" if isinstance(figure, int) else f"{figure:.5g}"
             rows.append([f"against {part}: {name.replace('_', ' ')}", shown])
     return rows

@@ -23,8 +23,8 @@ def explain(
     from crowdveil.cli.console import say_json
     from crowdveil.report import explanation
 
-    found = explanation.explain(certificate)
+    explained = explanation.explain(certificate)
     if as_json:
-        say_json(found.to_dict())
+        say_json(explained.to_dict())
     else:
-        sys.stdout.write(found.text())
+        sys.stdout.write(explained.text())

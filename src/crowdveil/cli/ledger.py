@@ -12,6 +12,7 @@ from crowdveil.errors import InputError
 
 if TYPE_CHECKING:
     from crowdveil.ledger import Charge, Total
+    from crowdveil.operations.spending import Account
 
 LedgerFile = Annotated[
     Path | None,
@@ -27,6 +28,14 @@ Budget = Annotated[
         "--budget", help="The most epsilon to spend on the data; the first one stands.", metavar="E"
     ),
 ]
+
+
+def account_of(file: Path | None, dataset: str | None, source: str, budget: float | None) -> Account:
+    """Where an operation on the data in `source` is charged."""
+    from crowdveil.ledger import Ledger, dataset_key, default_path
+    from crowdveil.operations.spending import Account
+
+    return Account(Ledger(file or default_path()), dataset_key(dataset, source), budget)
 
 
 def ledger(

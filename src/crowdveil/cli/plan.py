@@ -1,4 +1,4 @@
-"""`crowdveil plan`: what a wish would be worth, before anybody is asked anything."""
+"""`crowdveil plan`: which method and parameters a wish takes, and the error to expect; no data are read."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ def release(
         *(objects, claims_per_object, limits, epsilon, spread, per_object, delta), unit=unit.value, cap=cap
     )
     with working(None) as engine:
-        found = plan_release(wish, engine=engine)
+        plan = plan_release(wish, engine=engine)
     if as_json:
-        say_json(found)
+        say_json(plan)
     else:
-        _report(found, claims_per_object)
+        _report(plan, claims_per_object)
 
 
-def _report(found: dict[str, Any], claims_per_object: int) -> None:
+def _report(plan: dict[str, Any], claims_per_object: int) -> None:
     from crowdveil.cli.console import say, say_table
 
     header = ["method", "density error", "error of the centre", "epsilon", "delta", "parameters"]
-    rows = [header, *(_cells(row) for row in found["methods"])]
-    rows.append(["no release", *_errors(found["without_release"]), "", "", "only the range is known"])
+    rows = [header, *(_cells(row) for row in plan["methods"])]
+    rows.append(["no release", *_errors(plan["without_release"]), "", "", "only the range is known"])
     widest = max(len(row[-1]) for row in rows)
     for row in rows:
         row[-1] = row[-1].ljust(widest)
@@ -82,10 +82,10 @@ def _report(found: dict[str, Any], claims_per_object: int) -> None:
         "pooled": "no method shows single objects at this epsilon: release one distribution of all of them",
         "none": "too few claims for this epsilon: ask more people, or spend more",
     }
-    say(f"\nadvice: {words.get(found['advice'], found['advice'])}")
-    if found["command"]:
-        say(f"    {found['command']}")
-    if found["advice"] in ("smoothed", "attempts"):
+    say(f"\nadvice: {words.get(plan['advice'], plan['advice'])}")
+    if plan["command"]:
+        say(f"    {plan['command']}")
+    if plan["advice"] in ("smoothed", "attempts"):
         say(f"It costs more where an object has fewer than {claims_per_object:,} claims.")
 
 

@@ -1,4 +1,4 @@
-"""`crowdveil plan records`: what people will be asked, and what a synthetic table will be worth."""
+"""`crowdveil plan records`: what people are asked, and how far the synthetic table is from the real one."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def records(
 
     wish = RecordsPlan(read_schema(schema), people, epsilon, label, dependence)
     with working(None):
-        found = plan_records(wish)
+        plan = plan_records(wish)
     if as_json:
-        say_json(found)
+        say_json(plan)
     else:
-        _report(found, schema, wish.epsilon, label)
+        _report(plan, schema, wish.epsilon, label)
 
 
-def _report(found: dict[str, Any], schema: Path, epsilon: float, label: str | None) -> None:
+def _report(plan: dict[str, Any], schema: Path, epsilon: float, label: str | None) -> None:
     from crowdveil.cli.console import say, say_table
     from crowdveil.synthesis.methods import METHODS
 
@@ -52,23 +52,23 @@ def _report(found: dict[str, Any], schema: Path, epsilon: float, label: str | No
         ["a question is about", "questions", "share of people"],
         [
             [f"{row['columns']} columns", f"{row['questions']:,}", f"{row['people']:.3g}"]
-            for row in found["questions"]
+            for row in plan["questions"]
         ],
     )
     say("")
     say_table(
         ["method", "distance of pairs (TVD)", "bits of a report"],
         [
-            *([row["method"], f"{row['distance']:.4f}", f"{row['bits']:.3g}"] for row in found["methods"]),
-            ["people asked again", f"{found['resampled']:.4f}", ""],
+            *([row["method"], f"{row['distance']:.4f}", f"{row['bits']:.3g}"] for row in plan["methods"]),
+            ["people asked again", f"{plan['resampled']:.4f}", ""],
         ],
     )
-    if found["fewer_people_simulated"]:
+    if plan["fewer_people_simulated"]:
         say("Fewer people were simulated: with all of them distances are smaller.")
     say("")
-    say(f"advice: {found['advice']}, expected distance {found['distance']:.3g}")
-    more = f" --label {quote(label)}" if label and METHODS[found["advice"]].takes("label") else ""
+    say(f"advice: {plan['advice']}, expected distance {plan['distance']:.3g}")
+    more = f" --label {quote(label)}" if label and METHODS[plan["advice"]].takes("label") else ""
     say(
         f"    crowdveil synthesize records.csv -o made.csv --schema {quote(str(schema))} "
-        f"--epsilon {epsilon!r} --method {found['advice']}{more}"
+        f"--epsilon {epsilon!r} --method {plan['advice']}{more}"
     )

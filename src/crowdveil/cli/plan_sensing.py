@@ -1,4 +1,4 @@
-"""`crowdveil plan sensing`: which noise a campaign needs, and what its truths will be worth."""
+"""`crowdveil plan sensing`: which noise people's devices should add, and the error to expect of truths."""
 
 from __future__ import annotations
 
@@ -58,14 +58,15 @@ def sensing(
         if out.suffix.lower() != ".svg":
             raise ParameterError(f"the picture is an SVG: give a name that ends in .svg, not {str(out)!r}")
         check_new(out, force=force)
+        import crowdveil.report.plots  # noqa: F401, before anything is simulated: is matplotlib there?
     with working(None) as engine:
-        found = plan_sensing(wish, engine=engine)
+        plan = plan_sensing(wish, engine=engine)
     if out is not None:
         _draw(wish, out, force=force)
     if as_json:
-        say_json(found)
+        say_json(plan)
     else:
-        _report(found, wish)
+        _report(plan, wish)
 
 
 def _draw(wish: SensingPlan, out: Path, *, force: bool) -> None:
@@ -86,21 +87,21 @@ _NAMES = {
 }
 
 
-def _report(found: dict[str, Any], wish: SensingPlan) -> None:
+def _report(plan: dict[str, Any], wish: SensingPlan) -> None:
     from crowdveil.cli.console import say, say_table
 
-    promised = ["a claim (epsilon, delta)", f"a user of {wish.claims:,}"]
-    header = ["mechanism", "average noise", *promised, "error", "gtm", "mean", "parameters"]
-    rows = [_cells(row) for row in found["mechanisms"]]
-    nothing = _errors(found["without_noise"])
-    rows.append(["without noise", "0", "nothing", "nothing", *nothing, ""])
-    middle = f"{found['range_only']['error']:.4g}"
+    promises = ["a claim (epsilon, delta)", f"a user of {wish.claims:,}"]
+    header = ["mechanism", "average noise", *promises, "error", "gtm", "mean", "parameters"]
+    rows = [_cells(row) for row in plan["mechanisms"]]
+    without_noise = _errors(plan["without_noise"])
+    rows.append(["without noise", "0", "nothing", "nothing", *without_noise, ""])
+    middle = f"{plan['range_only']['error']:.4g}"
     rows.append(["nobody is asked", *[""] * 3, *[middle] * 3, "the middle of the range for everything"])
     widest = max(len(row[-1]) for row in rows)
     say_table([*header[:-1], header[-1].ljust(widest)], [[*row[:-1], row[-1].ljust(widest)] for row in rows])
     say("Truths are taken to lie two spreads inside the range: those nearer to an end are pulled inwards.")
     say("")
-    for line in _advice(found, wish):
+    for line in _advice(plan, wish):
         say(line)
 
 
@@ -118,48 +119,48 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [name, f"{row['average_noise']:.4g}", *promises, *_errors(row["errors"]), ", ".join(shown)]
 
 
-def _promise(told: dict[str, Any]) -> str:
+def _promise(promise: dict[str, Any]) -> str:
     """Epsilon and delta, rounded up: a promise may look weaker than it is, never stronger."""
     from crowdveil.guarantee import rounded_up
 
-    if told["kind"] != "differential privacy":
+    if promise["kind"] != "differential privacy":
         return "nothing"
-    return f"{rounded_up(told['epsilon'], 4)}, {rounded_up(told['delta'], 3)}"
+    return f"{rounded_up(promise['epsilon'], 4)}, {rounded_up(promise['delta'], 3)}"
 
 
-def _errors(told: dict[str, dict[str, float]]) -> list[str]:
-    return [f"{told[method]['error']:.4g}" for method in ("noise-aware", "gtm", "mean")]
+def _errors(errors: dict[str, dict[str, float]]) -> list[str]:
+    return [f"{errors[method]['error']:.4g}" for method in ("noise-aware", "gtm", "mean")]
 
 
-def _advice(found: dict[str, Any], wish: SensingPlan) -> list[str]:
+def _advice(plan: dict[str, Any], wish: SensingPlan) -> list[str]:
     """What to do, in a few lines."""
     lines = []
-    needed, people = found["claims_per_object_needed"], found["people_needed"]
+    needed, people = plan["claims_per_object_needed"], plan["people_needed"]
     more = f"about {needed:,} claims per object ({people:,} people)" if needed else None
-    if found["advice"] == "none":
-        some = any(row["meets"] for row in found["mechanisms"])
+    if plan["advice"] == "none":
+        one_meets = any(row["meets"] for row in plan["mechanisms"])
         why = "with so much noise, the middle of the range would be hardly worse"
-        lines.append(f"advice: none: {why if some else 'no mechanism can make this promise'}")
+        lines.append(f"advice: none: {why if one_meets else 'no mechanism can make this promise'}")
     else:
-        name = _NAMES[found["advice"]]
-        lines.append(f"advice: {name}, expected error {found['error']:.3g} by {found['method']}")
-        lines += [f"    {found['command']}", f"    {found['then']}"]
+        name = _NAMES[plan["advice"]]
+        lines.append(f"advice: {name}, expected error {plan['error']:.3g} by {plan['method']}")
+        lines += [f"    {plan['command']}", f"    {plan['then']}"]
     if more:
         what = "be of use" if wish.error is None else "reach the error you want"
         lines.append(f"ask more people: {more} would {what}; or spend more epsilon")
-    elif found["reached"] is False:
+    elif plan["reached"] is False:
         lines.append(
             "more people alone will not reach the error you want: what lies beyond the range is clamped, so "
             "declare a wider one"
         )
-    if found["one_claim_each"] is not None:
+    if plan["one_claim_each"] is not None:
         lines.append(
             "if each person made one claim only, all of epsilon could go to it: expected error "
-            f"{found['one_claim_each']['error']:.3g} (--claims-per-user 1)"
+            f"{plan['one_claim_each']['error']:.3g} (--claims-per-user 1)"
         )
-    if found["extrapolated"]:
+    if plan["extrapolated"]:
         lines.append("errors are extrapolated: so many claims per object are not simulated")
-    if any(row["possible"] and row["mechanism"] == "variance-per-user" for row in found["mechanisms"]):
+    if any(row["possible"] and row["mechanism"] == "variance-per-user" for row in plan["mechanisms"]):
         lines.append(
             "one variance per user: its truths lean on those whose noise came out small, and everybody else "
             "can find these people too; that is why its delta is so large"

@@ -1,4 +1,4 @@
-"""`crowdveil plan sparse`: how to ask for answers that most people do not have, and what it is worth."""
+"""`crowdveil plan sparse`: which mechanism hides who answered what, and the error to expect of its truths."""
 
 from __future__ import annotations
 
@@ -46,37 +46,37 @@ def sparse(
         users, objects, whole_domain(limits), epsilon, sparsity, spread, "user" if unit == "user" else "cell"
     )
     with working(None) as engine:
-        found = plan_sparse(wish, engine=engine)
+        plan = plan_sparse(wish, engine=engine)
     if as_json:
-        say_json(found)
+        say_json(plan)
     else:
-        _report(found, objects)
+        _report(plan, objects)
 
 
-def _report(found: dict[str, Any], objects: int) -> None:
+def _report(plan: dict[str, Any], objects: int) -> None:
     from crowdveil.cli.console import say, say_table
     from crowdveil.guarantee import rounded_up
 
     rows = []
-    for row in found["mechanisms"]:
+    for row in plan["mechanisms"]:
         if not row["possible"]:
             rows.append([row["mechanism"], *"---", f"not possible: {row['why']}"])
             continue
-        promised = [rounded_up(row[level], 4) for level in ("cell_epsilon", "user_epsilon")]
-        rows.append([row["mechanism"], *promised, f"{row['bytes']:,}", f"{row['error']:.3f}"])
-    rows.append(["without noise", "nothing", "nothing", "", f"{found['without_noise']['error']:.3f}"])
-    rows.append(["nobody is asked", "", "", "", f"{found['range_only']['error']:.3f}"])
+        epsilons = [rounded_up(row[level], 4) for level in ("cell_epsilon", "user_epsilon")]
+        rows.append([row["mechanism"], *epsilons, f"{row['bytes']:,}", f"{row['error']:.3f}"])
+    rows.append(["without noise", "nothing", "nothing", "", f"{plan['without_noise']['error']:.3f}"])
+    rows.append(["nobody is asked", "", "", "", f"{plan['range_only']['error']:.3f}"])
     say_table(
         ["mechanism", "epsilon of a cell", f"of a user ({objects:,} cells)", "bytes of a report", "error"],
         rows,
     )
-    say(f"About {found['answers_per_object']:,.4g} answers per object; truths anywhere in the range.")
-    if found["fewer_users_simulated"]:
+    say(f"About {plan['answers_per_object']:,.4g} answers per object; truths anywhere in the range.")
+    if plan["fewer_users_simulated"]:
         say("Fewer users were simulated: with all of them errors are smaller.")
     say("")
-    if found["advice"] == "none":
+    if plan["advice"] == "none":
         say("advice: none: the middle of the range would be hardly worse; ask more people, or spend more")
         return
-    say(f"advice: {found['advice']}, expected error {found['error']:.3g}")
-    say(f"    {found['command']}")
-    say(f"    {found['then']}")
+    say(f"advice: {plan['advice']}, expected error {plan['error']:.3g}")
+    say(f"    {plan['command']}")
+    say(f"    {plan['then']}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from crowdveil.cli.ledger import Budget, Dataset, LedgerFile
+from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
 from crowdveil.cli.options import (
     Force,
     Json,
@@ -18,22 +17,24 @@ from crowdveil.cli.options import (
     Threads,
     UserColumn,
     ValueColumn,
+    parse_range,
 )
 from crowdveil.cli.release_parameters import (
     Adjacency,
     Estimator,
     Loss,
-    Method,
     Normaliser,
     Unit,
     parameters_for,
 )
-from crowdveil.errors import ParameterError
+from crowdveil.releases.registry import RELEASES
 
 if TYPE_CHECKING:
-    from crowdveil.claims import Claims
-    from crowdveil.cli.release_parameters import Parameters
-    from crowdveil.guarantee import Promise
+    from crowdveil.operations.release import Released
+
+    Method = str
+else:
+    Method = Literal[tuple(RELEASES)]  # Typer shows these in --help and refuses others
 
 
 def release(
@@ -113,9 +114,11 @@ def release(
     Example: crowdveil release claims.csv --object drug --user patient --value severity --range 0:10
     --epsilon 2 -o out
     """
+    from crowdveil.cli.console import announce_compiling, randomness, working
     from crowdveil.files import read_names
+    from crowdveil.operations.release import release as run
 
-    given = {
+    options = {
         "per_object": per_object,
         "k": k,
         "gamma": gamma,
@@ -137,124 +140,30 @@ def release(
         "lam": lam,
         "attempts": attempts,
         "eta": eta,
+        "range": parse_range(range),
+        "resolution": resolution,
     }
-    parameters = parameters_for(
-        method, {name: v for name, v in given.items() if v is not None}, range, resolution
-    )
-    from crowdveil.cli.console import announce_compiling
-    from crowdveil.files import read_claims
-    from crowdveil.report.bundle import check_bundle
-
-    check_bundle(out, claims, force=force)
+    parameters = parameters_for(method, {name: v for name, v in options.items() if v is not None})
     announce_compiling()
-    table = read_claims(claims, object=object, user=user, value=value)
-    if not insist:
-        _refuse_useless(table, parameters)
-    account = _Account(ledger, dataset, claims, budget)
-    result = _release(table, parameters, out, account, seed=seed, threads=threads, force=force)
-    _report(result, as_json=as_json)
-
-
-@dataclass(frozen=True)
-class _Account:
-    """Where a release is charged."""
-
-    ledger: Path | None
-    dataset: str | None
-    source: str
-    budget: float | None
-
-
-def _refuse_useless(claims: Claims, parameters: Parameters) -> None:
-    """Say before anything is spent that nothing useful would come of it.
-
-    Not where claims come and go: a refusal would tell how many there are.
-    """
-    from crowdveil.releases.certified import USEFUL, Certified, usefulness
-
-    if not isinstance(parameters, Certified) or parameters.adjacency == "add-remove":
-        return
-    if usefulness(claims, parameters) < USEFUL:
-        pooled = "" if parameters.pooled else "--pooled releases one distribution of all objects, "
-        raise ParameterError(
-            "too few claims for this epsilon: the release would be little but noise "
-            f"({pooled}a larger --epsilon helps, --insist goes on regardless)"
-        )
-
-
-def _cost(parameters: Parameters, claims: Claims) -> Promise:
-    """What a release would promise, before anything is drawn."""
-    from crowdveil.releases.attempts import Attempts
-    from crowdveil.releases.smoothed import Smoothed
-
-    if isinstance(parameters, (Attempts, Smoothed)):
-        return parameters.cost(claims.counts())
-    return parameters.cost()
-
-
-def _release(
-    claims: Claims,
-    parameters: Parameters,
-    out: Path,
-    account: _Account,
-    *,
-    seed: int | None,
-    threads: int | None,
-    force: bool,
-) -> dict[str, Any]:
-    """Charge, release, write the bundle, and say what was done."""
-    from crowdveil.cli.console import randomness, working
-    from crowdveil.ledger import Ledger, dataset_key, default_path
-    from crowdveil.releases import attempts, basic, certified, priscrowd, smoothed
-    from crowdveil.report.bundle import private_path, write_bundle
-
-    rng = randomness(seed)
-    outside = 0
-    if parameters.range is not None:
-        claims, outside = claims.clamped(parameters.range.low, parameters.range.high)
-    weights = None
-    book = Ledger(account.ledger or default_path())
     with working(threads) as engine:
-        key = dataset_key(account.dataset, account.source)
-        charge = book.charge(
-            key,
-            _cost(parameters, claims),
-            method=parameters.method,
-            seeded=seed is not None,
-            budget=account.budget,
+        released = run(
+            claims,
+            parameters,
+            out,
+            account_of(ledger, dataset, claims, budget),
+            columns={"object": object, "user": user, "value": value},
+            rng=randomness(seed),
+            engine=engine,
+            insist=insist,
+            force=force,
         )
-        if isinstance(parameters, certified.Certified):
-            claims = certified.used(claims, parameters)
-            made = certified.release(claims, parameters, rng=rng, engine=engine)
-        elif isinstance(parameters, basic.Basic):
-            made = basic.release(claims, parameters, rng=rng, engine=engine)
-        elif isinstance(parameters, smoothed.Smoothed):
-            made = smoothed.release(claims, parameters, rng=rng, engine=engine)
-        elif isinstance(parameters, attempts.Attempts):
-            made = attempts.release(claims, parameters, rng=rng, engine=engine)
-        else:
-            weights = priscrowd.estimate(claims, parameters, engine=engine)
-            made = priscrowd.release(claims, parameters, weights=weights, rng=rng, engine=engine)
-        engine.progress("writing", 0.0)
-        write_bundle(out, made, claims, weights, force=force)
-        book.completed(charge)
-    return {
-        "out": str(out),
-        "private_out": str(private_path(out)),
-        "method": made.method,
-        "seeded": made.seeded,
-        "synthetic": made.synthetic,
-        "promise": made.promise.to_dict(),
-        "objects": len(claims.objects),
-        "released_claims": len(made),
-        "statuses": made.status_counts(),
-        "for_you_only": {"clamped_claims": outside},
-    }
+    _show(released, as_json=as_json)
 
 
-def _report(result: dict[str, Any], *, as_json: bool) -> None:
+def _show(released: Released, *, as_json: bool) -> None:
     from crowdveil.cli.console import say, say_json, say_table, warn
 
+    result = released.to_dict()
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
     if as_json:
@@ -284,20 +193,24 @@ def demo(
     """
     from importlib.resources import as_file, files
 
-    from crowdveil.cli.console import announce_compiling, say
-    from crowdveil.files import read_claims
+    from crowdveil.cli.console import announce_compiling, say, working
+    from crowdveil.ledger import Ledger, default_path
+    from crowdveil.operations.release import release as run
+    from crowdveil.operations.spending import Account
     from crowdveil.public_range import Range
     from crowdveil.releases.certified import Certified
-    from crowdveil.report.bundle import check_bundle
 
-    with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample:
-        check_bundle(out, str(sample), force=force)
-        announce_compiling()
-        claims = read_claims(str(sample), object="drug", user="patient", value="severity")
     if not as_json:
         say("crowdveil release side_effects.csv --object drug --user patient --value severity \\")
         say(f"    --range 0:10 --epsilon 2 -o {out}\n")
-    account = _Account(None, "crowdveil demo", "sample", None)
-    parameters = Certified(2.0, Range(0, 10))
-    result = _release(claims, parameters, out, account, seed=None, threads=None, force=force)
-    _report(result, as_json=as_json)
+    announce_compiling()
+    account = Account(Ledger(default_path()), "crowdveil demo")
+    columns = {"object": "drug", "user": "patient", "value": "severity"}
+    with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample, working(None) as engine:
+        released = run(
+            *(str(sample), Certified(2.0, Range(0, 10)), out, account),
+            columns=columns,
+            engine=engine,
+            force=force,
+        )
+    _show(released, as_json=as_json)

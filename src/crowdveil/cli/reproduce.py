@@ -33,15 +33,15 @@ def reproduce(
     from crowdveil.experiments.registry import EXPERIMENTS
     from crowdveil.experiments.result import Settings
     from crowdveil.files import check_new, whole_file
-    from crowdveil.report.certificate import to_json
+    from crowdveil.plain_data import to_json
     from crowdveil.report.plots import save
 
     if name is None:
-        known = {key: (run.__doc__ or "").splitlines()[0] for key, run in EXPERIMENTS.items()}
+        summaries = {key: (run.__doc__ or "").splitlines()[0] for key, run in EXPERIMENTS.items()}
         if as_json:
-            say_json({"experiments": known})
+            say_json({"experiments": summaries})
         else:
-            say_table(["experiment", "what"], [[key, what] for key, what in known.items()])
+            say_table(["experiment", "what"], [[key, summary] for key, summary in summaries.items()])
         return
     if name not in EXPERIMENTS:
         raise ParameterError(f"there is no experiment {name!r}; crowdveil reproduce lists them")

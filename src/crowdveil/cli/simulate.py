@@ -48,8 +48,8 @@ def claims(
     from crowdveil.simulation.claims import SimulatedClaims
 
     simulation = SimulatedClaims(users=users, objects=objects, unreliable=unreliable)
-    told = {"unreliable": simulation.liars} if as_json else None
-    _write(simulation.frame(rng=seeded(seed)), simulation.truths(), out, truths, force=force, told=told)
+    facts = {"unreliable": simulation.liars} if as_json else None
+    _write(simulation.frame(rng=seeded(seed)), simulation.truths(), out, truths, force=force, facts=facts)
 
 
 @app.command("sensing")
@@ -77,8 +77,8 @@ def sensing(
 
     simulation = SimulatedSensing(users=users, objects=objects, lambda1=lambda1, share=share)
     rng = seeded(seed)
-    told = {"lambda1": lambda1} if as_json else None
-    _write(simulation.frame(rng=rng), simulation.truths(rng=rng), out, truths, force=force, told=told)
+    facts = {"lambda1": lambda1} if as_json else None
+    _write(simulation.frame(rng=rng), simulation.truths(rng=rng), out, truths, force=force, facts=facts)
 
 
 @app.command("sparse")
@@ -112,7 +112,7 @@ def sparse(
 
     simulation = SimulatedAnswers(users, objects, sparsity, "wide" if wide else "paper", _domain(range))
     rng = seeded(seed)
-    told = {"users": users, "objects": objects, "sparsity": sparsity} if as_json else None
+    facts = {"users": users, "objects": objects, "sparsity": sparsity} if as_json else None
     if lists and out == STDOUT:
         raise ParameterError("--lists goes beside a file: add -o PATH")
     beside = [Path(out).with_name(name) for name in ("objects.txt", "users.txt")] if lists else []
@@ -121,7 +121,7 @@ def sparse(
     for path, names in zip(beside, simulation.names(), strict=False):
         with whole_file(path, force=force) as draft:
             draft.write_text("\n".join(names) + "\n", encoding="utf-8")
-    _write(simulation.frame(rng=rng), simulation.truth_frame(rng=rng), out, truths, force=force, told=told)
+    _write(simulation.frame(rng=rng), simulation.truth_frame(rng=rng), out, truths, force=force, facts=facts)
 
 
 @app.command("records")
@@ -158,13 +158,14 @@ def records(
         raise ParameterError("records and their schema need files of their own")
     if out != STDOUT:
         check_new(Path(out), force=force)
-    made = simulation.records(rng=seeded(seed))
+    simulated = simulation.records(rng=seeded(seed))
     if schema is not None:
-        write_schema(made.schema, schema, force=force)
-    write_records(made, out, force=force)
+        write_schema(simulated.schema, schema, force=force)
+    write_records(simulated, out, force=force)
     if as_json:
-        told = {"out": out, "schema": None if schema is None else str(schema), "rows": rows}
-        say_json({**told, "columns": columns, "values": values, "dependence": dependence, "classes": classes})
+        places = {"out": out, "schema": None if schema is None else str(schema)}
+        facts = {"rows": rows, "columns": columns, "values": values}
+        say_json({**places, **facts, "dependence": dependence, "classes": classes})
 
 
 def _domain(text: str) -> Domain:
@@ -185,14 +186,14 @@ def _write(
     truths_out: str | None,
     *,
     force: bool,
-    told: dict[str, Any] | None,
+    facts: dict[str, Any] | None,
 ) -> None:
-    """Write what was simulated, if all of it can be; then tell where, and whatever else is `told`."""
+    """Write both tables if their places are free; print the places and `facts`, if given, as JSON."""
     from crowdveil.cli.console import say_json
     from crowdveil.files import check_new, write_table
     from crowdveil.files.writing import STDOUT
 
-    if told is not None and STDOUT in (out, truths_out):
+    if facts is not None and STDOUT in (out, truths_out):
         raise ParameterError("--json and a table on standard output exclude each other")
     if truths_out == out:
         raise ParameterError("claims and truths need files of their own")
@@ -202,5 +203,5 @@ def _write(
     write_table(claims, out, force=force)
     if truths_out is not None:
         write_table(truths, truths_out, force=force)
-    if told is not None:
-        say_json({"out": out, "truths": truths_out, "claims": claims.height, **told})
+    if facts is not None:
+        say_json({"out": out, "truths": truths_out, "claims": claims.height, **facts})

@@ -1,1 +1,1 @@
-"""How close synthetic records come to real ones. Every figure looks at raw records: keep them private."""
+"""Quality of synthetic records and of releases. Figures computed from raw data are private."""

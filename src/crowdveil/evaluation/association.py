@@ -1,4 +1,4 @@
-"""How strongly columns hang together: Cramer's V of each pair, from 0 (independent) to 1."""
+"""Association between columns: Cramer's V of each pair, from 0 (independent) to 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crowdveil.records import Records
 
 
 def cramers_v(table: Ints) -> float:
-    """Cramer's V of a table of counts of two columns; 0 where one of them has a single value."""
+    """Cramer's V of a contingency table of two columns; 0 if one of them has a single value."""
     filled = table[table.any(axis=1)][:, table.any(axis=0)]
     degrees = min(filled.shape) - 1
     if degrees < 1:
@@ -23,15 +23,15 @@ def cramers_v(table: Ints) -> float:
 
 
 def associations(records: Records) -> Floats:
-    """(d, d): Cramer's V of each pair of columns, and ones on the diagonal."""
+    """Matrix (d, d) of Cramer's V of each pair of columns, with ones on the diagonal."""
     columns = len(records.schema.columns)
-    found = np.eye(columns)
+    matrix = np.eye(columns)
     for a, b in combinations(range(columns), 2):
-        found[a, b] = found[b, a] = cramers_v(records.pair(a, b))
-    return found
+        matrix[a, b] = matrix[b, a] = cramers_v(records.pair(a, b))
+    return matrix
 
 
 def mean_difference(real: Floats, synthetic: Floats) -> float:
-    """The mean absolute difference of two such matrices over pairs of columns; 0 where there are none."""
+    """Mean absolute difference of two matrices of `associations` over pairs of columns; 0 without pairs."""
     pairs = np.triu_indices(len(real), 1)
     return float(np.abs(real - synthetic)[pairs].mean()) if pairs[0].size else 0.0

@@ -1,4 +1,4 @@
-"""Synthetic records against real ones, in all respects at once."""
+"""Comparison of synthetic records with real ones by all measures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MOST_WAYS = 3
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All figures. They look at real records: they are for whoever may see those."""
+    """The results of a comparison. They are computed from real records, so they are as private as these."""
 
     real: Records
     synthetic: Records
     marginals: dict[int, Distances]  # by the number of columns
-    independent: dict[int, float]  # the mean TVD if columns were independent, all else being right
-    resampled: dict[int, float]  # the mean TVD of as many real records, drawn with replacement
+    independent: dict[int, float]  # mean TVD of exact one-way marginals with independent columns
+    resampled: dict[int, float]  # mean TVD of as many real records, drawn with replacement
     relative_error: float
     queries: Queries
     query_errors: QueryErrors
@@ -35,13 +35,13 @@ class Comparison:
     learned: Learned | None
 
     def pair_distances(self) -> Floats:
-        """(d, d): the TVD of each pair of columns, and that of one column on the diagonal."""
+        """Matrix (d, d) of the TVD of each pair of columns, with that of each column on the diagonal."""
         columns = len(self.real.schema.columns)
-        found = np.zeros((columns, columns))
-        found[np.diag_indices(columns)] = self.marginals[1].tvd
-        for (a, b), far in zip(*_pairs(self.marginals), strict=True):
-            found[a, b] = found[b, a] = far
-        return found
+        matrix = np.zeros((columns, columns))
+        matrix[np.diag_indices(columns)] = self.marginals[1].tvd
+        for (a, b), distance in zip(*_pairs(self.marginals), strict=True):
+            matrix[a, b] = matrix[b, a] = distance
+        return matrix
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""

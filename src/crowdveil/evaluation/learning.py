@@ -6,30 +6,17 @@ model trained on real rows, and the answer that is always the most frequent labe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from crowdveil.arrays import Codes, Flags, Floats
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.evaluation import boosting, logistic
 from crowdveil.evaluation.scores import Score, score
 from crowdveil.randomness import Randomness
-from crowdveil.records import Records, Schema
+from crowdveil.records import Records
 
 MOST_LABELS = 20
-
-
-class _Model(Protocol):
-    def scores(self, codes: Codes) -> Floats: ...
-
-
-MODELS: dict[str, Callable[[Codes, Schema, Flags], _Model]] = {
-    "logistic regression": logistic.fit,
-    "boosting": boosting.fit,
-}
 
 
 @dataclass(frozen=True)
@@ -68,37 +55,25 @@ def split(records: Records, *, rng: Randomness, held_out: float = 0.2) -> tuple[
 
 
 def learned(train: Records, test: Records, synthetic: Records, label: str) -> Learned:
-    """What models reach that were trained on real rows, and on synthetic ones, tested on real rows."""
+    """What models reach that were trained on real rows, and on synthetic ones, tested on real rows.
+
+    Needs scikit-learn (`MissingExtra` without it).
+    """
+    from crowdveil.evaluation.models import MODELS, chances
+
     place = test.schema.index(label)
     if len(test.schema.columns) < 2:
         raise ParameterError("learning needs a column beside the label")
     if test.schema.sizes[place] > MOST_LABELS:
         raise ParameterError(f"a label has at most {MOST_LABELS} values; {label!r} has more")
-    return Learned(
-        test.schema.names[place],
-        len(test),
-        _majority(train, test, place),
-        {name: _score(fit, train, test, place) for name, fit in MODELS.items()},
-        {name: _score(fit, synthetic, test, place) for name, fit in MODELS.items()},
-    )
+
+    def reached(rows: Records) -> dict[str, Score]:
+        return {model: score(test.column(place), chances(model, rows, test, place)) for model in MODELS}
+
+    majority = _majority(train, test, place)
+    return Learned(test.schema.names[place], len(test), majority, reached(train), reached(synthetic))
 
 
 def _majority(train: Records, test: Records, place: int) -> Score:
     often = train.counts(place).astype(np.float64)
     return score(test.column(place), np.tile(often, (len(test), 1)))
-
-
-def _score(fit: Callable[[Codes, Schema, Flags], _Model], train: Records, test: Records, place: int) -> Score:
-    """One model for two labels; with more, one for each against the rest."""
-    others = [column for column in range(len(train.schema.columns)) if column != place]
-    told, labels = train.select(others), train.column(place)
-    asked = np.ascontiguousarray(test.codes[:, others])
-
-    def against_the_rest(label: int) -> Floats:
-        return fit(told.codes, told.schema, labels == label).scores(asked)
-
-    many = train.schema.sizes[place]
-    if many == 2:
-        second = against_the_rest(1)
-        return score(test.column(place), np.column_stack([-second, second]))
-    return score(test.column(place), np.column_stack([against_the_rest(label) for label in range(many)]))

@@ -1,9 +1,9 @@
-"""How far apart the marginals of two tables are.
+"""Distances between the marginals of two sets of records.
 
 The total variation distance (TVD) of two distributions is half the sum of absolute differences: the largest
-difference in the chance of any event. It is taken of every table of one, two and three columns.
+difference in the probability of any event. It is computed for marginals of one, two and three columns.
 
-Notation: P and Q, the shares of real and of synthetic records in a cell.
+Notation: P and Q are the shares of real and of synthetic records in a cell.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.records import Records
 
-MOST_TABLES = 300  # of three columns and more, of which distances are taken; of more, that many are drawn
-_DENSE = 2**22  # cells that a table has at most to be counted in full
+MOST_TABLES = 300  # if there are more tables of three or more columns, a sample of this size is used
+_DENSE = 2**22  # largest number of cells of a table that is stored densely
 
 
 @dataclass(frozen=True)
 class Distances:
-    """Total variation distances of tables of the same number of columns."""
+    """Total variation distances of the marginals over sets of columns of one size."""
 
     columns: tuple[tuple[int, ...], ...]
     tvd: tuple[float, ...]
-    sampled: bool  # whether there are more tables than were looked at
+    sampled: bool  # whether only a sample of the tables was used
 
     @property
     def mean(self) -> float:
-        """Over tables."""
+        """Mean TVD over tables."""
         return float(np.mean(self.tvd))
 
     @property
     def largest(self) -> float:
-        """Over tables."""
+        """Largest TVD over tables."""
         return max(self.tvd)
 
     def to_dict(self) -> dict[str, float | int | bool]:
-        """For machines."""
+        """The summary as a dictionary that JSON can hold."""
         return {
             "tables": len(self.tvd),
             "sampled": self.sampled,
@@ -60,21 +60,21 @@ def distances(
     most: int = MOST_TABLES,
     rng: Randomness | None = None,
 ) -> Distances:
-    """The TVD of every table of that many columns; of three and more, of at most `most` tables, drawn."""
+    """The TVD of every marginal of `ways` columns; from three columns on, of a sample of at most `most`."""
     _check(real, synthetic)
     chosen, sampled = _tables(len(real.schema.columns), ways, most, rng or seeded(0))
-    found = tuple(tvd(real, synthetic, columns) for columns in chosen)
-    return Distances(chosen, found, sampled)
+    measured = tuple(tvd(real, synthetic, columns) for columns in chosen)
+    return Distances(chosen, measured, sampled)
 
 
 def tvd(real: Records, synthetic: Records, columns: Sequence[int]) -> float:
-    """The total variation distance of one table."""
+    """The total variation distance of the marginal over the given columns."""
     p, q = shares(real, synthetic, columns)
     return float(np.abs(p - q).sum() / 2)
 
 
 def shares(real: Records, synthetic: Records, columns: Sequence[int]) -> tuple[Floats, Floats]:
-    """P and Q in the cells of a table of these columns; cells that neither table has may be left out."""
+    """P and Q in the cells of the marginal over the given columns; empty cells may be omitted."""
     sizes = [real.schema.sizes[column] for column in columns]
     cells = np.concatenate([real.codes[:, columns], synthetic.codes[:, columns]])
     keys, size = _numbered(cells, sizes)
@@ -83,40 +83,44 @@ def shares(real: Records, synthetic: Records, columns: Sequence[int]) -> tuple[F
 
 
 def independent(real: Records, ways: int, *, most: int = MOST_TABLES, rng: Randomness | None = None) -> float:
-    """The mean TVD that remains if every one-way marginal is right and columns are drawn independently.
+    """Mean TVD of the product of exact one-way marginals, that is, of independent columns.
 
-    A yardstick: synthetic records that do not beat it have kept nothing of what columns tell of each other.
+    A baseline: synthetic records that do not beat it preserve none of the dependence between columns.
     """
     chosen, _ = _tables(len(real.schema.columns), ways, most, rng or seeded(0))
-    alone = [real.counts(column) / len(real) for column in range(len(real.schema.columns))]
-    return float(np.mean([_independent(real, columns, alone) for columns in chosen]))
+    one_way = [real.counts(column) / len(real) for column in range(len(real.schema.columns))]
+    return float(np.mean([_independent(real, columns, one_way) for columns in chosen]))
 
 
-def _independent(real: Records, columns: tuple[int, ...], alone: list[Floats]) -> float:
-    """Over the cells that the table has, as all others sum up to what these leave of 1."""
+def _independent(real: Records, columns: tuple[int, ...], one_way: list[Floats]) -> float:
+    """The TVD between one marginal and the product of one-way marginals.
+
+    The sum is over the cells with P > 0; the other cells contribute the rest of Q.
+    """
     cells = real.codes[:, columns]
     keys, size = _numbered(cells, [real.schema.sizes[column] for column in columns])
-    one = np.zeros(size, dtype=np.int64)
-    one[keys] = np.arange(len(real))  # some row of each cell
+    some_row = np.zeros(size, dtype=np.int64)
+    some_row[keys] = np.arange(len(real))  # any one row of each cell
     counts = np.bincount(keys, minlength=size)
-    held = counts > 0
-    p = counts[held] / len(real)
-    q = np.prod([alone[column][cells[one[held], k]] for k, column in enumerate(columns)], axis=0)
+    present = counts > 0
+    p = counts[present] / len(real)
+    q = np.prod([one_way[column][cells[some_row[present], k]] for k, column in enumerate(columns)], axis=0)
     return max(0.0, float((np.abs(p - q).sum() + 1.0 - q.sum()) / 2))
 
 
 def relative_error(real: Records, synthetic: Records) -> float:
-    """RE, the paper's error: the mean of |P - Q| / P over the cells of the table of all columns.
+    """The paper's relative error (RE): the mean of |P - Q| / P over the cells of the joint distribution.
 
-    Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, equation
-    13. The paper means to average over the whole product of domains, where most cells have P = 0 and no
-    relative error; here it is over the cells that real records have. Such cells hold one or two records
-    each, and a table that misses them all has an error of 1: it hardly tells good tables from bad ones.
+    Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023,
+    doi:10.1007/s11432-022-3583-x, equation 13. The paper averages over the full product of domains, where
+    most cells have P = 0 and no relative error; here the mean is over the cells with P > 0. Most of these
+    hold one or two records, and records that miss all of them have an error of 1, so the measure hardly
+    separates good from bad records.
     """
     _check(real, synthetic)
     p, q = shares(real, synthetic, range(len(real.schema.columns)))
-    held = p > 0
-    return float(np.mean(np.abs(p[held] - q[held]) / p[held]))
+    present = p > 0
+    return float(np.mean(np.abs(p[present] - q[present]) / p[present]))
 
 
 def _check(real: Records, synthetic: Records) -> None:
@@ -125,7 +129,7 @@ def _check(real: Records, synthetic: Records) -> None:
 
 
 def _tables(columns: int, ways: int, most: int, rng: Randomness) -> tuple[tuple[tuple[int, ...], ...], bool]:
-    """All tables of that many columns or, of three and more, as many as are wanted, none twice."""
+    """All sets of `ways` columns or, for three or more columns, a sample of `most` without repetition."""
     if not 1 <= ways <= columns:
         raise ParameterError(f"there are no tables of {ways} columns among {columns}")
     if ways <= 2 or comb(columns, ways) <= most:
@@ -137,12 +141,12 @@ def _tables(columns: int, ways: int, most: int, rng: Randomness) -> tuple[tuple[
 
 
 def _numbered(cells: Codes, sizes: Sequence[int]) -> tuple[Ints, int]:
-    """The number of each row's cell, and a bound on numbers; in large tables only cells with rows count."""
+    """The index of each row's cell, and the number of indices; large tables index only non-empty cells."""
     if prod(sizes) <= _DENSE:
         return np.ravel_multi_index(tuple(cells.T), sizes), prod(sizes)
     keys = np.zeros(len(cells), dtype=np.int64)
     size = 1
-    for column, many in zip(cells.T, sizes, strict=True):  # the product may be too large for 64 bits
-        found, keys = np.unique(keys * many + column, return_inverse=True)
-        size = found.size
+    for column, codes in zip(cells.T, sizes, strict=True):  # the product may be too large for 64 bits
+        distinct, keys = np.unique(keys * codes + column, return_inverse=True)
+        size = distinct.size
     return keys, size

@@ -1,4 +1,4 @@
-"""Answers to random counting questions: what share of people has this, and that, and that?"""
+"""Errors of random counting queries: the share of records that satisfy a conjunction of conditions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from crowdveil.records import Column, Records, Schema
 
 @dataclass(frozen=True)
 class Queries:
-    """Questions drawn at random: a conjunction over `ways` columns of a set of codes in each.
+    """Parameters of random queries: `count` conjunctions over `ways` columns of a set of codes in each.
 
-    The set is an interval of a column with ordered codes, and any set of about half the codes otherwise. The
-    relative error takes shares below `floor` for `floor`, so that tiny ones do not decide.
+    The set is a random interval if the column's codes are ordered, and a random half of the codes otherwise.
+    The relative error divides by at least `floor`, so that tiny shares do not dominate.
     """
 
     count: int = 500
@@ -31,18 +31,18 @@ class Queries:
             raise ParameterError(f"the floor of a share is in (0, 1], not {self.floor:g}")
 
     def draw(self, schema: Schema, *, rng: Randomness) -> list[dict[int, Flags]]:
-        """For each question: the columns, and which of their codes count."""
+        """Random queries: for each, the columns and a mask of the codes that satisfy it."""
         stream, columns = rng.stream("queries", purpose="evaluation"), len(schema.columns)
-        asked = []
+        drawn = []
         for _ in range(self.count):
             chosen = np.argsort(stream.uniforms(columns))[: self.ways].tolist()
-            asked.append({place: _some(schema.columns[place], stream) for place in chosen})
-        return asked
+            drawn.append({column: _some(schema.columns[column], stream) for column in chosen})
+        return drawn
 
 
 @dataclass(frozen=True)
 class QueryErrors:
-    """Errors of the answers that synthetic records give."""
+    """Mean errors of the answers from synthetic records."""
 
     mean_absolute: float
     mean_relative: float
@@ -51,28 +51,28 @@ class QueryErrors:
 def query_errors(
     real: Records, synthetic: Records, queries: Queries | None = None, *, rng: Randomness | None = None
 ) -> QueryErrors:
-    """Mean errors over random questions."""
-    wanted = queries or Queries()
-    asked = wanted.draw(real.schema, rng=rng or seeded(0))
-    truths, answers = answered(real, asked), answered(synthetic, asked)
+    """Mean absolute and relative errors over random queries."""
+    parameters = queries or Queries()
+    drawn = parameters.draw(real.schema, rng=rng or seeded(0))
+    truths, answers = answered(real, drawn), answered(synthetic, drawn)
     errors = np.abs(truths - answers)
-    return QueryErrors(float(errors.mean()), float((errors / np.maximum(truths, wanted.floor)).mean()))
+    return QueryErrors(float(errors.mean()), float((errors / np.maximum(truths, parameters.floor)).mean()))
 
 
-def answered(records: Records, asked: list[dict[int, Flags]]) -> Floats:
-    """The share of records that each question counts."""
+def answered(records: Records, queries: list[dict[int, Flags]]) -> Floats:
+    """The share of records that satisfy each query."""
     columns = [np.ascontiguousarray(column) for column in records.codes.T]
     counts = []
-    for question in asked:
-        held = np.ones(len(records), dtype=np.bool_)
-        for place, codes in question.items():
-            held &= codes[columns[place]]
-        counts.append(np.count_nonzero(held))
+    for query in queries:
+        satisfied = np.ones(len(records), dtype=np.bool_)
+        for index, codes in query.items():
+            satisfied &= codes[columns[index]]
+        counts.append(np.count_nonzero(satisfied))
     return np.array(counts) / len(records)
 
 
 def _some(column: Column, stream: Stream) -> Flags:
-    """Some codes of a column, neither none nor all of them."""
+    """A random set of codes of a column, neither empty nor full."""
     size = column.size
     draws = stream.uniforms(size + 2)
     if column.ordered:

@@ -1,10 +1,11 @@
-"""How good a release is: integrated squared errors of densities, and Theorem 1's bound.
+"""Error measures of a release: integrated squared errors of densities, and the bound of Theorem 1.
 
-References: Huai et al. 2019 (extended), section 5 and Theorem 1. The paper prints SISE as the sum of
-*squared* integrated errors; its tables obey SISE <= sqrt(N ISE) and can only be sums of *square roots*.
-Both are offered: `sise` is the one of the tables, `sise_as_printed` the one of the formula.
+Reference: Huai et al., *Privacy-aware Synthesizing for Crowdsourced Data*, 2019 (extended version), section 5
+and Theorem 1. The paper defines SISE as the sum of *squared* integrated errors, but its tables satisfy
+SISE <= sqrt(N ISE), so they must be sums of *square roots*. `sise` is that of the tables, `sise_as_printed`
+that of the formula.
 
-Notation: N(x; m, v) a normal density of mean m and variance v.
+Notation: N(m, v) is the normal density of mean m and variance v.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from crowdveil.arrays import Floats
 from crowdveil.releases.density import steepest_slope, support
 
-_AT_ONCE = 1_000_000  # pairs held in memory
+_AT_ONCE = 1_000_000  # largest number of pairs in memory
 
 
 def _normal(x: Floats, variance: float) -> Floats:
@@ -33,16 +34,19 @@ def _overlap(a: Floats, wa: Floats, b: Floats, wb: Floats, variance: float) -> f
     return total
 
 
-def _even(x: Floats) -> Floats:
+def _equal_weights(x: Floats) -> Floats:
     return np.full(x.size, 1.0 / x.size)
 
 
 def integrated_squared_error(
     a: Floats, wa: Floats | None, ha: float, b: Floats, wb: Floats | None, hb: float
 ) -> float:
-    """The integral of (f - g)^2 for two mixtures of normals, in closed form; weights None: all equal."""
-    wa = _even(a) if wa is None else wa
-    wb = _even(b) if wb is None else wb
+    """The integral of (f - g)^2 for two mixtures of normals, in closed form.
+
+    f has components at `a` with weights `wa` (None: equal weights) and standard deviation `ha`; likewise g.
+    """
+    wa = _equal_weights(a) if wa is None else wa
+    wb = _equal_weights(b) if wb is None else wb
     error = (
         _overlap(a, wa, a, wa, 2 * ha * ha)
         + _overlap(b, wb, b, wb, 2 * hb * hb)
@@ -52,9 +56,9 @@ def integrated_squared_error(
 
 
 def error_to_normal(released: Floats, bandwidth: float, mean: float, sd: float) -> float:
-    """The integral of (f* - f~)^2 where f* is N(mean, sd^2) and f~ the density of released claims.
+    """The integral of (f* - f~)^2, where f* is N(mean, sd^2) and f~ the density of released claims.
 
-    Nothing released counts as the density 0: the error is the energy of f*.
+    If nothing was released, f~ is 0 and the error is the integral of f*^2.
     """
     if released.size == 0:
         return 1.0 / (2.0 * math.sqrt(math.pi) * sd)
@@ -62,34 +66,34 @@ def error_to_normal(released: Floats, bandwidth: float, mean: float, sd: float) 
 
 
 def silverman(values: Floats, floor: float) -> float:
-    """1.06 sd n^(-1/5) of what is at hand, at least `floor`."""
+    """Silverman's bandwidth, 1.06 sd n^(-1/5), but at least `floor`."""
     if values.size < 2:
         return floor
     return max(floor, 1.06 * float(values.std(ddof=1) * values.size**-0.2))
 
 
 def ise(errors: Floats) -> float:
-    """ISE over objects: the sum."""
+    """ISE: the sum of the objects' errors."""
     return float(np.sum(errors))
 
 
 def sise(errors: Floats) -> float:
-    """SISE over objects as in the paper's tables: the sum of square roots."""
+    """SISE as in the paper's tables: the sum of the square roots of the objects' errors."""
     return float(np.sum(np.sqrt(errors)))
 
 
 def sise_as_printed(errors: Floats) -> float:
-    """SISE over objects as in the paper's formula: the sum of squares."""
+    """SISE as in the paper's formula: the sum of the squares of the objects' errors."""
     return float(np.sum(np.square(errors)))
 
 
 def theorem1_bound(claims: Floats, weights: Floats, bandwidth: float, released: int) -> float:
-    """Theorem 1: E int (f - f~)^2 <= 4 A h + A^2 h^2 V + B / (m h) + A B V / m, for f drawn from m times.
+    """Theorem 1: E int (f - f~)^2 <= 4 A h + A^2 h^2 V + B / (m h) + A B V / m, for m draws from f.
 
-    A = sup |f'|, B = int K^2 = 1 / (2 sqrt pi), V the length of f's support. The paper assumes a kernel on
-    [-1, 1]; its lemmas need no more than E|z| <= 1 under the kernel, which the Gaussian meets with its
-    standard deviation as h. V is infinite then; here it is the length four bandwidths around the claims,
-    outside of which f is negligible.
+    A = sup |f'|, B = int K^2 = 1 / (2 sqrt pi), and V is the length of f's support. The paper assumes a
+    kernel on [-1, 1]; its lemmas only need E|z| <= 1 under the kernel, which holds for the Gaussian with its
+    standard deviation as h. V would then be infinite; here the support ends four bandwidths beyond the
+    claims, where f is negligible.
     """
     slope = steepest_slope(claims, weights, bandwidth)
     low, high = support(claims, bandwidth)

@@ -1,4 +1,4 @@
-"""How close released claims come to known truths, and to the raw claims if the steward has them."""
+"""Errors of released claims with respect to known truths, and to the raw claims if they are available."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from crowdveil.evaluation.release_measures import (
 def evaluate(
     released: pl.DataFrame, *, truths: pl.DataFrame | None = None, raw: Claims | None = None
 ) -> dict[str, Any]:
-    """Errors of centres and, where the truths have a spread or raw claims are given, of densities.
+    """Errors of means and medians and, if `truths` has spreads or `raw` is given, of densities.
 
-    A released object's density takes h = 1.06 sd n^(-1/5) of its released claims.
+    The density of a released object has bandwidth 1.06 sd n^(-1/5) of its released claims.
     """
     values = {
         name: rows["value"].sort().to_numpy()
         for (name,), rows in released.group_by("object", maintain_order=True)
     }
-    found: dict[str, Any] = {"objects_released": len(values), "claims_released": released.height}
+    results: dict[str, Any] = {"objects_released": len(values), "claims_released": released.height}
     if truths is not None:
-        found["truths"] = _against_truths(values, truths)
+        results["truths"] = _against_truths(values, truths)
     if raw is not None:
-        found["raw"] = _against_raw(values, raw)
-    return found
+        results["raw"] = _against_raw(values, raw)
+    return results
 
 
 def _summary(errors: list[float]) -> dict[str, float]:
@@ -44,25 +44,25 @@ def _summary(errors: list[float]) -> dict[str, float]:
 
 
 def _against_truths(values: dict[Any, Any], truths: pl.DataFrame) -> dict[str, Any]:
-    known = [row for row in truths.iter_rows(named=True) if row["object"] in values]
-    if not known:
+    compared = [row for row in truths.iter_rows(named=True) if row["object"] in values]
+    if not compared:
         raise InputError("no object with a known truth was released")
-    medians = [abs(float(np.median(values[row["object"]])) - row["value"]) for row in known]
-    means = [abs(float(np.mean(values[row["object"]])) - row["value"]) for row in known]
-    found: dict[str, Any] = {
-        "objects": len(known),
-        "objects_missing": truths.height - len(known),
+    medians = [abs(float(np.median(values[row["object"]])) - row["value"]) for row in compared]
+    means = [abs(float(np.mean(values[row["object"]])) - row["value"]) for row in compared]
+    results: dict[str, Any] = {
+        "objects": len(compared),
+        "objects_missing": truths.height - len(compared),
         "error_of_median": float(np.mean(medians)),
         "error_of_mean": float(np.mean(means)),
         "median_error_of_median": float(np.median(medians)),
     }
     if "spread" in truths.columns:
         errors = []
-        for row in known:
+        for row in compared:
             x = values[row["object"]]
             errors.append(error_to_normal(x, silverman(x, 1e-3 * row["spread"]), row["value"], row["spread"]))
-        found["density"] = _summary(errors)
-    return found
+        results["density"] = _summary(errors)
+    return results
 
 
 def _against_raw(values: dict[Any, Any], raw: Claims) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _against_raw(values: dict[Any, Any], raw: Claims) -> dict[str, Any]:
             continue
         h = silverman(claims, 0.0)
         x = values[name]
-        # In units of the object's own spread, so that objects of all sizes count alike.
+        # In units of the object's own bandwidth, so that objects of all scales have the same weight.
         errors.append(
             integrated_squared_error(claims / h, None, 1.0, x / h, None, max(silverman(x, 0.0) / h, 1e-3))
         )
@@ -81,7 +81,7 @@ def _against_raw(values: dict[Any, Any], raw: Claims) -> dict[str, Any]:
     if not errors:
         raise InputError("no released object has raw claims that differ from each other")
     return {
-        "secret": True,  # these figures look at raw claims
+        "secret": True,  # computed from raw claims
         "objects": len(errors),
         "error_of_median_in_bandwidths": float(np.mean(centres)),
         "density": _summary(errors),

@@ -1,4 +1,4 @@
-"""How good scores of a label are: accuracy, and the area under the curve (AUC)."""
+"""Quality of predicted scores: accuracy, and the area under the ROC curve (AUC)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from crowdveil.arrays import Codes, Flags, Floats
 
 @dataclass(frozen=True)
 class Score:
-    """What a model reaches on rows that it has not seen."""
+    """Accuracy and AUC of a model on test rows."""
 
     accuracy: float
-    auc: float | None  # none where all rows have the same label
+    auc: float | None  # None if all rows have the same label
 
     def to_dict(self) -> dict[str, float | None]:
-        """For machines."""
+        """The score as a dictionary that JSON can hold."""
         return {"accuracy": self.accuracy, "auc": self.auc}
 
 
 def auc(labels: Flags, scores: Floats) -> float | None:
-    """The chance that a row whose label is true has a higher score than one whose label is false.
+    """The probability that a random row with a true label scores higher than one with a false label.
 
-    Equal scores count half.
+    Equal scores count one half.
     """
     true = int(np.count_nonzero(labels))
     false = labels.size - true
@@ -36,11 +36,11 @@ def auc(labels: Flags, scores: Floats) -> float | None:
 
 
 def score(labels: Codes, scores: Floats) -> Score:
-    """Of (n, k) scores for k labels: how often the highest is right, and the mean AUC of one against others.
+    """Accuracy of the highest of (n, k) scores for k labels, and the mean AUC of one label against the rest.
 
-    Labels that no row has, or all rows have, are left out of that mean.
+    Labels that no row or every row has are left out of the mean.
     """
-    right = float(np.mean(scores.argmax(axis=1) == labels))
+    accuracy = float(np.mean(scores.argmax(axis=1) == labels))
     areas = [auc(labels == label, scores[:, label]) for label in range(scores.shape[1])]
-    known = [area for area in areas if area is not None]
-    return Score(right, float(np.mean(known)) if known else None)
+    defined = [area for area in areas if area is not None]
+    return Score(accuracy, float(np.mean(defined)) if defined else None)

@@ -12,11 +12,13 @@ from crowdveil.experiments.datasets import DATASETS, data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
-from crowdveil.releases import certified, priscrowd
+from crowdveil.releases import certified
 from crowdveil.releases.certified import Certified
 from crowdveil.releases.density import curve
+from crowdveil.releases.method import release
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.plain import plain_densities
-from crowdveil.releases.priscrowd import PrisCrowd
+from crowdveil.releases.priscrowd import PrisCrowd, Uniform
 from crowdveil.report import plots
 from crowdveil.simulation.claims import HarderClaims
 
@@ -47,9 +49,9 @@ def _mass_error(masses: Any, components: Floats, limits: Range) -> float:
     return float(np.sum((masses / width - _truth(components, points)) ** 2) * width)
 
 
-def _kernel_error(claims: Claims, parameters: PrisCrowd, components: Floats, settings: Settings) -> float:
+def _kernel_error(claims: Claims, parameters: Uniform, components: Floats, settings: Settings) -> float:
     """The same of a non-private kernel density."""
-    weights = priscrowd.estimate(claims, parameters, engine=settings.engine)
+    weights = parameters.estimate(claims, engine=settings.engine)
     points = np.linspace(-5.0, 15.0, 2001)
     truth = _truth(components, points)
     error = 0.0
@@ -70,9 +72,7 @@ def simulated(settings: Settings) -> Outcome:
             claims, parts = scenario.claims(rng=rng), scenario.components(rng=rng)
             found = {
                 "PrisCrowd, not private": _kernel_error(claims, PrisCrowd(), parts, settings),
-                "Uniform, not private": _kernel_error(
-                    claims, PrisCrowd(weighting="uniform"), parts, settings
-                ),
+                "Uniform, not private": _kernel_error(claims, Uniform(), parts, settings),
             }
             for epsilon in EPSILONS:
                 made = certified.fit(claims, Certified(epsilon, limits), rng=rng, engine=settings.engine)
@@ -154,7 +154,7 @@ def real(settings: Settings) -> Outcome:
                 plain = _medians(plain_densities(made.noisy), limits)
                 scores.setdefault("plain histogram", []).append(error(plain))
             found |= {f"{kind}, epsilon {epsilon:g}": float(np.mean(e)) for kind, e in scores.items()}
-        useful = certified.usefulness(moved, Certified(1.0, limits))
+        useful = Certified(1.0, limits).usefulness(Pattern.of(moved))
         rows += [
             {"dataset": dataset.name, "method": m, "centre_error": e, "claims_times_epsilon_1": useful}
             for m, e in found.items()
@@ -174,8 +174,8 @@ def real(settings: Settings) -> Outcome:
 
 def _paper_error(claims: Claims, aims: Floats, seed: int, settings: Settings) -> float:
     """Error of the medians of what paper mode releases, over the objects for which it releases anything."""
-    made = priscrowd.release(claims, PrisCrowd(), rng=seeded(seed), engine=settings.engine)
-    released = [made.of(i) for i in range(len(claims.objects))]
+    drawn = release(claims, PrisCrowd(), rng=seeded(seed), engine=settings.engine)
+    released = [drawn.of(i) for i in range(len(claims.objects))]
     errors = [
         abs(float(np.median(x)) - aim)
         for x, aim in zip(released, aims, strict=True)

@@ -5,7 +5,6 @@ Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsou
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,9 @@ from crowdveil.evaluation.release_measures import (
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
-from crowdveil.releases import basic, priscrowd
-from crowdveil.releases.priscrowd import PrisCrowd
+from crowdveil.releases.basic import Basic
+from crowdveil.releases.method import release
+from crowdveil.releases.priscrowd import PrisCrowd, Uniform
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
 from crowdveil.report import plots
@@ -48,21 +48,21 @@ class Methods:
     """All methods on the same claims; weights are estimated once and drawn from often."""
 
     def __init__(self, claims: Claims, settings: Settings, limits: Range, *, tested: PrisCrowd) -> None:
-        self._claims, self._engine, self._limits = claims, settings.engine, limits
-        self._tested = {"PrisCrowd": tested, "Uniform": replace(tested, weighting="uniform")}
+        self._claims, self._engine, self._limits = tested.used(claims), settings.engine, limits
+        even = {name: getattr(tested, name) for name in Uniform.options()}
+        self._tested = {"PrisCrowd": tested, "Uniform": Uniform(**even)}
         self.weights = {
-            name: priscrowd.estimate(claims, parameters, engine=settings.engine)
+            name: parameters.estimate(self._claims, engine=settings.engine)
             for name, parameters in self._tested.items()
         }
 
     def release(self, name: str, rng: Randomness) -> Release:
         """A release by one method."""
         if name in self._tested:
-            return priscrowd.release(
-                self._claims, self._tested[name], weights=self.weights[name], rng=rng, engine=self._engine
-            )
-        noise = basic.Basic(EPSILONS[name], self._limits)
-        return basic.release(self._claims, noise, rng=rng, engine=self._engine)
+            tested, weights = self._tested[name], self.weights[name]
+            return tested.draw_weighted(self._claims, weights, rng=rng, engine=self._engine)
+        noise = Basic(EPSILONS[name], self._limits)
+        return release(self._claims, noise, rng=rng, engine=self._engine)
 
 
 def simulated(settings: Settings) -> Outcome:

@@ -13,7 +13,6 @@ import time
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats
@@ -30,6 +29,7 @@ from crowdveil.releases.result import Release
 from crowdveil.releases.weights import Weights
 from crowdveil.report import plots
 from crowdveil.report.pages import OUTLIER_SHARE, case_curves
+from crowdveil.report.plots import Axes
 
 # Table 1 of the paper, (ISE, SISE) in the order of METHODS.
 PAPER_REAL = {

@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.evaluation.marginals import distances
 from crowdveil.experiments import records_data
@@ -25,6 +24,7 @@ from crowdveil.experiments.sparse_trials import share_legend
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.synthesis.marginals import mutual_information
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
 from crowdveil.synthesis.simulated import collected

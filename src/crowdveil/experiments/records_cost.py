@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.experiments import records_data
 from crowdveil.experiments.datasets import data_folder
@@ -24,6 +23,7 @@ from crowdveil.experiments.sparse_trials import share_legend
 from crowdveil.local.record_reports import bits_of_code
 from crowdveil.records import Records, Schema
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.methods import METHODS
 

@@ -11,7 +11,6 @@ from math import log2, prod
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.experiments import records_data
 from crowdveil.experiments.datasets import data_folder
@@ -19,6 +18,7 @@ from crowdveil.experiments.records import ADULT, BANK, VARIANTS
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.records import Records
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 
 FACTS = ("rows", "columns", "domain")
 

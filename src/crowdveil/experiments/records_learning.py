@@ -38,6 +38,8 @@ UNLABELLED = "crowdveil, no label"
 
 def learning(settings: Settings) -> Outcome:
     """Figure 6: what models that learned from synthetic rows reach on held-out real ones."""
+    import crowdveil.evaluation.models  # noqa: F401, before anything is synthesized: is scikit-learn there?
+
     folder = data_folder(settings.data)
     tables = {ADULT: records_data.adult(folder), BANK: records_data.bank(folder)}
     rivals = {

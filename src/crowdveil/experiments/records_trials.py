@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.engines import LocalEngine
 from crowdveil.experiments.sensing_trials import lines_over
@@ -15,6 +14,7 @@ from crowdveil.experiments.sparse_trials import share_legend
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.result import Synthetic
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from crowdveil.engines import LocalEngine
+from crowdveil.report.plots import Figure
 
 
 @dataclass(frozen=True)

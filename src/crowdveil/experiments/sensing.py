@@ -15,8 +15,6 @@ from collections.abc import Mapping, Sequence
 from math import log1p, sqrt
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.experiments.result import Outcome, Settings
@@ -34,6 +32,7 @@ from crowdveil.experiments.sensing_trials import (
 )
 from crowdveil.local import paper_bound
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import gtm
 from crowdveil.truth.methods import Discover

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
@@ -39,6 +38,7 @@ from crowdveil.local import perturb
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import crh
 from crowdveil.truth.sweeps import TOLERANCE

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 
 from crowdveil.answers import Domain
 from crowdveil.evaluation.constants import mae
@@ -44,6 +43,7 @@ from crowdveil.local.laplace_cells import LaplaceCells
 from crowdveil.local.predictions import STEPS
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.simulation.sparse import SimulatedAnswers
 from crowdveil.truths import Truths
 

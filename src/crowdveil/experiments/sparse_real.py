@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.answers import Answers, Domain
 from crowdveil.arrays import Floats, Ints
@@ -25,6 +24,7 @@ from crowdveil.experiments.sparse import EPSILONS, MEANING
 from crowdveil.experiments.sparse_trials import METHODS, Loaded, picture, rows_over, table
 from crowdveil.public_range import Range
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 
 FACTS = ("users", "objects", "answers", "most_sparsity", "least_sparsity", "mean_sparsity")
 

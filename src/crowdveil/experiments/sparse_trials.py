@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.answers import Answers
 from crowdveil.arrays import Floats
@@ -35,6 +34,7 @@ from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.truth import randomized
 
 LAPLACE, RESPONSE, TWO_LAYER, FACTORIZATION = "LP", "RR", "2-Layer", "MF"

@@ -11,7 +11,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from crowdveil.engines import LocalEngine
 from crowdveil.evaluation.constants import mae
@@ -22,6 +21,7 @@ from crowdveil.experiments.user_level_sparse import trial
 from crowdveil.local.recommended_slots import recommended_slots
 from crowdveil.randomness import seeded
 from crowdveil.report import plots
+from crowdveil.report.plots import Figure
 from crowdveil.simulation.sparse import SimulatedAnswers
 from crowdveil.truth import randomized
 

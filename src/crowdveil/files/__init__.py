@@ -1,25 +1,60 @@
-"""Files in and out: tables are read by Polars, outputs appear whole or not at all."""
+"""Files in and out: tables are read by Polars, outputs appear whole or not at all.
 
-from crowdveil.files.cell_reports import check_cell_reports, read_cell_reports, write_cell_reports
-from crowdveil.files.reading import (
-    read_claims,
-    read_frame,
-    read_known_labels,
-    read_labels,
-    read_names,
-    read_released,
-    read_truths,
-)
-from crowdveil.files.records import (
-    check_synthetic,
-    read_records,
-    read_schema,
-    write_records,
-    write_schema,
-    write_synthetic,
-)
-from crowdveil.files.reports import check_reports, promised, read_description, write_reports
-from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
+Names are imported when they are first used: whoever writes a table does not load the mechanisms.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crowdveil.files.cell_reports import check_cell_reports, read_cell_reports, write_cell_reports
+    from crowdveil.files.reading import (
+        read_claims,
+        read_frame,
+        read_known_labels,
+        read_labels,
+        read_names,
+        read_released,
+        read_truths,
+    )
+    from crowdveil.files.records import (
+        check_synthetic,
+        read_records,
+        read_schema,
+        write_records,
+        write_schema,
+        write_synthetic,
+    )
+    from crowdveil.files.reports import check_reports, promised, read_description, write_reports
+    from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
+
+_HOMES = {
+    "Folder": "writing",
+    "check_cell_reports": "cell_reports",
+    "check_new": "writing",
+    "check_reports": "reports",
+    "check_synthetic": "records",
+    "promised": "reports",
+    "read_cell_reports": "cell_reports",
+    "read_claims": "reading",
+    "read_description": "reports",
+    "read_frame": "reading",
+    "read_known_labels": "reading",
+    "read_labels": "reading",
+    "read_names": "reading",
+    "read_records": "records",
+    "read_released": "reading",
+    "read_schema": "records",
+    "read_truths": "reading",
+    "whole_file": "writing",
+    "whole_folders": "writing",
+    "write_cell_reports": "cell_reports",
+    "write_records": "records",
+    "write_reports": "reports",
+    "write_schema": "records",
+    "write_synthetic": "records",
+    "write_table": "writing",
+}
 
 __all__ = [
     "Folder",
@@ -48,3 +83,10 @@ __all__ = [
     "write_synthetic",
     "write_table",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'crowdveil.files' has no attribute {name!r}")
+        return getattr(import_module(f"crowdveil.files.{_HOMES[name]}"), name)

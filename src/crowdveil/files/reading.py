@@ -17,8 +17,9 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from crowdveil.claims import Claims, whole
+from crowdveil.claims import Claims, as_integers
 from crowdveil.errors import InputError
+from crowdveil.files.quiet import quiet_stderr
 from crowdveil.labels import Labels
 
 STDIN = "-"
@@ -116,7 +117,7 @@ def read_names(path: Path) -> tuple[str, ...]:
 
 def as_text(names: pl.Series) -> pl.Series:
     """Names as text: whole numbers without a point, text as NFC."""
-    return whole(names).cast(pl.String).str.normalize("NFC")
+    return as_integers(names).cast(pl.String).str.normalize("NFC")
 
 
 def has_parquet_magic(path: Path) -> bool:
@@ -129,20 +130,6 @@ def read_released(path: str) -> pl.DataFrame:
     """Released claims, columns object and value: a release folder, or its claims file."""
     folder = Path(path)
     return _TableFile(str(folder / "claims.parquet") if folder.is_dir() else path).objects_and(["value"])
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Keep quiet what Polars' engine itself writes to standard error when a damaged file makes it panic."""
-    sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def _nfc(name: str) -> str:
@@ -207,7 +194,7 @@ class _TableFile:
 
     def _names(self) -> list[str]:
         if self._separator is None:
-            with _silence():
+            with quiet_stderr():
                 return list(pl.read_parquet_schema(self._stream()))
         head = pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
         return head.columns
@@ -221,7 +208,7 @@ class _TableFile:
         """
         with self._plain_errors():
             if self._separator is None:
-                with _silence():
+                with quiet_stderr():
                     return pl.read_parquet(self._stream(), columns=columns)
             cells = pl.read_csv(
                 self._stream(), separator=self._separator, infer_schema=False, columns=columns

@@ -1,4 +1,4 @@
-"""The loops over claims, as machine code. Plain arrays in, plain arrays out; nothing here knows files,
-names or parameters. Every loop takes a range [first, last) of whole objects in the layout of `Claims`,
-touches nothing outside it, and runs without the interpreter lock, so ranges can run side by side.
+"""Compiled loops over claims. They take and fill plain arrays, and know nothing of files, names or
+parameter classes. A loop takes a range [first, last) of objects in the layout of `Claims`, writes nothing
+outside of it, and releases the interpreter lock, so that ranges can run in parallel.
 """

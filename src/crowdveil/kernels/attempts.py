@@ -1,4 +1,4 @@
-"""The loop of a fixed number of attempts: candidates on a grid of cells, through the privacy test."""
+"""A fixed number of attempts per object: candidates on a grid of cells, each subject to the privacy test."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from crowdveil.randomness.samplers import below, laplace_at_least
 
 @compiled
 def seeds_between(places: Ints, y: int, near: int, far: int) -> int:
-    """How many of ascending `places` have a distance d to y with near <= d < far."""
+    """Number of ascending `places` whose distance d to y satisfies near <= d < far."""
     right = np.searchsorted(places, y + far) - np.searchsorted(places, y + near)
-    # y itself, at distance 0, counts once.
+    # y itself, at distance 0, is counted once.
     left = np.searchsorted(places, min(y - near + 1, y)) - np.searchsorted(places, y - far + 1)
     return right + left  # type: ignore[return-value]
 
@@ -41,11 +41,11 @@ def attempt(
     out: Ints,
     passed: Ints,
 ) -> None:
-    """Fill row i of `out` with what passed in object i, ascending, and `passed[i]` with how many.
+    """Fill row i of `out` with the candidates of object i that pass, ascending; `passed[i]` is their number.
 
-    `places` are claims as cells, ascending inside an object, `kernel` cumulative whole weights of the offsets
-    -r ... r, `bins` the distances at which the bins of the test begin, and r + 1. Every object is treated
-    alike, however few or equal its claims are.
+    `places` are the cells of claims, ascending within an object; `kernel` holds cumulative integer weights of
+    the offsets -r ... r; `bins` holds the distances at which the bins of the test begin, and r + 1. Every
+    object is treated in the same way, even if its claims are few or all equal.
     """
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     reach = kernel.size // 2

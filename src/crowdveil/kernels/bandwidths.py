@@ -1,4 +1,4 @@
-"""How far the claims of one object spread, and the bandwidth that goes with it."""
+"""The spread of an object's claims, and the kernel bandwidth derived from it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
 
-SMALLEST = 1e-150  # squares of smaller numbers vanish
+SMALLEST = 1e-150  # squares of smaller numbers underflow
 
 
 @compiled
 def spread(x: Floats) -> float:
-    """The sample standard deviation, in two passes around the median (x ascends); 0 for one claim."""
+    """The sample standard deviation of ascending x, in two passes around the median; 0 for one claim."""
     n = x.size
     if n < 2 or x[0] == x[n - 1]:
         return 0.0
     centre = x[n // 2]
-    unit = x[n - 1] - x[0]  # squares of tiny distances would vanish
+    unit = x[n - 1] - x[0]  # scaling: squares of tiny distances would underflow
     mean = 0.0
     for i in range(n):
         mean += (x[i] - centre) / unit
@@ -48,7 +48,7 @@ def weighted_spread(x: Floats, c: Floats) -> float:
 
 @compiled
 def usable(h: float, x: Floats) -> float:
-    """The bandwidth h, or 0 if its square vanishes or claims so large cannot be told apart at h / 1000."""
+    """The bandwidth h, or 0 if its square underflows or h / 1000 is below the resolution of the claims."""
     return h if h > SMALLEST and h > 2.0**-40 * max(abs(x[0]), abs(x[x.size - 1])) else 0.0
 
 
@@ -56,7 +56,7 @@ def usable(h: float, x: Floats) -> float:
 def bandwidths(
     offsets: Ints, values: Floats, factor: float, floor: float, first: int, last: int, out: Floats
 ) -> None:
-    """h = max(factor sd n^(-1/5), floor) for each object; 0 where its claims are (nearly) all equal."""
+    """The bandwidth max(factor sd n^(-1/5), floor) of each object; 0 if its claims are (nearly) all equal."""
     for i in range(first, last):
         x = values[offsets[i] : offsets[i + 1]]
         sd = spread(x)

@@ -1,8 +1,8 @@
-"""Posterior beliefs about truths under a known law of noise, and how well each error level explains a user.
+"""Posteriors of truths under a known law of noise, and the fit of each error level to each user.
 
-A level is a possible spread of a user's own errors. `tables[k]` holds the log-density of a claim's distance
-from the truth at level k, at whole multiples of `spacing`; beyond the end it goes on with `slope`. A user's
-level may lie between two.
+A level is a possible spread of a user's own errors. `tables[k]` holds the log-density at level k of a claim's
+distance from the truth, at integer multiples of `spacing`; beyond its end it is extrapolated with `slope`. A
+user's level may lie between two levels.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import compiled, inlined
 
-POINTS = 48  # of an object's window
-REACH = 6.0  # standard deviations of belief to either side of it, to begin with
-_FAR = math.sqrt(3.0)  # where three points stand for a normal law, with weights 1/6, 2/3, 1/6
+POINTS = 48  # grid points of an object's window
+REACH = 6.0  # initial half-width of the window, in posterior standard deviations
+_FAR = math.sqrt(3.0)  # nodes of the three-point Gauss-Hermite rule, with weights 1/6, 2/3, 1/6
 _LEAST = -1e5
-_TAIL = 1e-4  # of the highest belief: more is not left out
+_TAIL = 1e-4  # largest density at the window's ends, relative to the mode
 
 
 @inlined
 def at(row: Floats, distance: float, spacing: float, slope: float) -> float:
-    """A table's log-density at a distance."""
+    """The log-density at a distance, interpolated in a row of the tables."""
     place = distance / spacing
     end = row.size - 1
     if place >= end:
@@ -53,10 +53,11 @@ def believe(
     errors: Floats,
     medians: Floats,
 ) -> None:
-    """Replace each object's belief (mean and deviation) by its posterior, looked for where belief was.
+    """Replace each object's mean and standard deviation by those of its posterior; fill `medians`.
 
-    An object's window goes `reach` deviations to either side; where that is too short it grows for good.
-    The prior of a truth is Beta(a, b) over [low, high], but for a share that is `flat`.
+    The posterior is computed on a window of `reach` previous standard deviations to either side of the
+    previous mean; if that cuts off too much, the object's `reach` doubles for the following sweeps. The prior
+    of a truth is a mixture of Beta(a, b) on [low, high] and, with weight `flat`, the uniform distribution.
     """
     log_belief = np.empty(POINTS)
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
@@ -65,7 +66,7 @@ def believe(
         end = min(high, means[i] + reach[i] * errors[i])
         step = (end - begin) / (POINTS - 1)
         for p in range(POINTS):
-            # An end of the range may have infinite density: there, that of a quarter step inside.
+            # The prior density may be infinite at an end of the range: evaluate it a quarter step inside.
             share = (min(max(begin + p * step, low + 0.25 * step), high - 0.25 * step) - low) / (high - low)
             shape = math.exp((a - 1.0) * math.log(share) + (b - 1.0) * math.log1p(-share) - log_beta)
             log_belief[p] = math.log((1.0 - flat) * shape + flat)
@@ -81,26 +82,28 @@ def believe(
         top = log_belief[0]
         for p in range(1, POINTS):
             top = max(top, log_belief[p])
-        whole = first_moment = 0.0
+        mass = first_moment = 0.0
         for p in range(POINTS):
             log_belief[p] = math.exp(log_belief[p] - top) * (0.5 if p in (0, POINTS - 1) else 1.0)
-            whole += log_belief[p]
+            mass += log_belief[p]
             first_moment += log_belief[p] * p
-        middle = first_moment / whole
-        second = 0.0
+        middle = first_moment / mass
+        second_moment = 0.0
         for p in range(POINTS):
-            second += log_belief[p] * (p - middle) * (p - middle)
+            second_moment += log_belief[p] * (p - middle) * (p - middle)
         means[i] = begin + middle * step
-        p, passed = 0, log_belief[0]
-        while passed < 0.5 * whole:
+        p, cumulative = 0, log_belief[0]
+        while cumulative < 0.5 * mass:
             p += 1
-            passed += log_belief[p]
-        # Each point stands for the half steps around it.
-        medians[i] = min(end, max(begin, begin + (p + 0.5 - (passed - 0.5 * whole) / log_belief[p]) * step))
-        # No narrower than the points can tell: the next look is closer.
-        errors[i] = step * math.sqrt(second / whole + 1.0 / 12.0)
+            cumulative += log_belief[p]
+        # Each point represents the half steps on both sides of it.
+        medians[i] = min(
+            end, max(begin, begin + (p + 0.5 - (cumulative - 0.5 * mass) / log_belief[p]) * step)
+        )
+        # The variance of a step is added: the next window is never narrower than the grid resolves.
+        errors[i] = step * math.sqrt(second_moment / mass + 1.0 / 12.0)
         cut = (begin > low and log_belief[0] > _TAIL) or (end < high and log_belief[POINTS - 1] > _TAIL)
-        if cut:  # the window was too narrow, or elsewhere
+        if cut:  # the window was too narrow or misplaced
             reach[i] *= 2.0
 
 
@@ -119,9 +122,9 @@ def add_fits(
     last: int,
     totals: Ints,
 ) -> None:
-    """Add each claim's expected log-density at every level to its user's totals, `levels` numbers each.
+    """Add each claim's expected log-density at every level to its user's totals, one total for each level.
 
-    Totals are whole multiples of 1/unit. An object with one claim tells nothing about its user.
+    Totals are integer multiples of 1/unit. Objects with one claim carry no information about users.
     """
     count = tables.shape[0]
     for i in range(first, last):

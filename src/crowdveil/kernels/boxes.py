@@ -1,17 +1,18 @@
-"""Sums of Gaussian kernels between many claims of one object, in time that grows with their number.
+"""Sums of Gaussian kernels between the claims of one object, in time linear in their number.
 
-The line is cut into boxes of four bandwidths. Inside a box a claim is a place t in [-1, 1], and the kernel
-between a claim of one box and a claim of another is a smooth function of their two places, so a short
-double series of Chebyshev polynomials T_0 ... T_23 gives it to 1e-12:
+The line is cut into boxes of four bandwidths. Within a box a claim has a coordinate t in [-1, 1]. The kernel
+between claims of two boxes is a smooth function of their coordinates, so a double series of Chebyshev
+polynomials T_0 ... T_23 approximates it with an error below 1e-12:
 
     k(x, y) = sum_ij T_i(t_x) M_ij T_j(t_y),
 
-with M a matrix of numbers that depends on how many boxes lie between the two, and on nothing else. A sum
-over claims is then three steps: the claims of a box into 24 moments, moments of near boxes into 24
-coefficients, coefficients into a value for each claim. Boxes three or more apart add less than 1e-13.
+where the matrix M depends only on the number of boxes between the two. A sum over claims then takes three
+steps: from the claims of a box to 24 moments, from the moments of near boxes to 24 coefficients, and from the
+coefficients to a value for each claim. Boxes three or more apart contribute less than 1e-13.
 
-This is the idea of the fast Gauss transform (Greengard and Strain 1991) with Chebyshev polynomials for
-Hermite functions; the T_j(t) are computed once for an object and serve every sweep.
+This is the fast Gauss transform (Greengard and Strain, *The Fast Gauss Transform*, 1991,
+doi:10.1137/0912004) with Chebyshev polynomials in place of Hermite functions. The T_j(t) are computed once
+for an object and reused in every sweep.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from crowdveil.compiled import compiled, fused, summed
 
 WIDTH = 4.0  # bandwidths to a box
 TERMS = 24
-REACH = 3  # boxes so many apart do not see each other
+REACH = 3  # boxes this far apart do not interact
 _POINTS = 64
 
 
 def _interactions() -> Floats:
-    """M for boxes 0, 1 and 2 apart, source by target; the target lies to the left."""
+    """The matrices M for boxes 0, 1 and 2 apart, source by target, where the target lies to the left."""
     angles = np.pi * (np.arange(_POINTS) + 0.5) / _POINTS
     places = np.cos(angles)
     to_series = np.cos(np.outer(np.arange(TERMS), angles)) * (2.0 / _POINTS)
@@ -45,11 +46,11 @@ _INTERACTIONS = _interactions()
 
 @compiled
 def lay_boxes(x: Floats, h0: float, first: Ints, place: Ints, features: Floats) -> int:
-    """Cut ascending claims into boxes; say how many.
+    """Cut ascending claims into boxes; returns the number of boxes.
 
-    `first[b]` is the first claim of box b (and n after the last one), `place[b]` its place among boxes,
-    and `features` holds the T_j of the claims of each box, one j after another. After a gap that no kernel
-    reaches across, boxes are counted from the next claim anew: places stay exact however far claims lie.
+    `first[b]` is the first claim of box b (n after the last box), `place[b]` the position of the box on the
+    line, and `features` holds the T_j of the claims of each box, one row for each j. After a gap wider than
+    the kernel's reach, the boxes start again at the next claim, so that positions stay exact at any distance.
     """
     per_box = 1.0 / (WIDTH * h0)
     gap = (REACH - 1) * WIDTH * h0
@@ -61,14 +62,14 @@ def lay_boxes(x: Floats, h0: float, first: Ints, place: Ints, features: Floats) 
             anchor = x[s]
             base = place[boxes - 1] + REACH
         steps = (x[s] - anchor) * per_box
-        whole = int(steps)
-        if boxes == 0 or place[boxes - 1] != base + whole:
-            place[boxes] = base + whole
+        box = int(steps)
+        if boxes == 0 or place[boxes - 1] != base + box:
+            place[boxes] = base + box
             first[boxes] = s
             boxes += 1
-        features[s] = 2.0 * (steps - whole) - 1.0
+        features[s] = 2.0 * (steps - box) - 1.0
     first[boxes] = x.size
-    # From the last box down: the rows of a box lie behind the places of all that come before it.
+    # From the last box down: the rows of a box start after the coordinates of all earlier claims.
     for b in range(boxes - 1, -1, -1):
         _fill_features(features, first[b], first[b + 1] - first[b])
     return boxes
@@ -76,7 +77,7 @@ def lay_boxes(x: Floats, h0: float, first: Ints, place: Ints, features: Floats) 
 
 @compiled
 def _fill_features(features: Floats, begin: int, n: int) -> None:
-    """Rows T_0 ... T_23 of one box, from its places at `begin`."""
+    """Fill the rows T_0 ... T_23 of one box from its coordinates, which are stored at `begin`."""
     rows = features[begin * TERMS : (begin + n) * TERMS]
     t = np.empty(n)
     for s in range(n):
@@ -94,7 +95,7 @@ def _fill_features(features: Floats, begin: int, n: int) -> None:
 
 @summed
 def inner(a: Floats, b: Floats) -> float:
-    """The sum of a times b."""
+    """The inner product of a and b."""
     total = 0.0
     for s in range(a.size):
         total += a[s] * b[s]
@@ -103,7 +104,7 @@ def inner(a: Floats, b: Floats) -> float:
 
 @compiled
 def boxes_times(features: Floats, first: Ints, place: Ints, boxes: int, w: Floats, out: Floats) -> None:
-    """K w by way of the boxes."""
+    """Fill `out` with K w, computed through the boxes."""
     moments = np.empty((boxes, TERMS))
     for b in range(boxes):
         begin, end = first[b], first[b + 1]
@@ -119,13 +120,13 @@ def boxes_times(features: Floats, first: Ints, place: Ints, boxes: int, w: Float
 
 @compiled
 def _exchange(place: Ints, boxes: int, moments: Floats) -> Floats:
-    """What the moments of near boxes add up to in each box.
+    """The coefficients of each box, from the moments of its near boxes.
 
-    The kernel depends on t_x - t_y only, so M seen from the right is M with the signs of odd i + j turned:
-    one pass through a table serves both directions.
+    The kernel depends on t_x - t_y only, so M for the opposite direction is M with the signs of odd i + j
+    flipped: one table serves both directions.
     """
     series = np.zeros((boxes, TERMS))
-    turned = np.zeros((boxes, TERMS))
+    reversed_series = np.zeros((boxes, TERMS))
     mirrored = np.empty((boxes, TERMS))
     for b in range(boxes):
         for j in range(0, TERMS, 2):
@@ -136,18 +137,18 @@ def _exchange(place: Ints, boxes: int, moments: Floats) -> Floats:
         while a >= 0 and place[b] - place[a] < REACH:
             table = _INTERACTIONS[place[b] - place[a]]
             _add(table, moments[b], series[a])
-            _add(table, mirrored[a], turned[b])
+            _add(table, mirrored[a], reversed_series[b])
             a -= 1
     for b in range(boxes):
         for i in range(0, TERMS, 2):
-            series[b, i] += turned[b, i]
-            series[b, i + 1] -= turned[b, i + 1]
+            series[b, i] += reversed_series[b, i]
+            series[b, i + 1] -= reversed_series[b, i + 1]
     return series
 
 
 @fused
 def _add(table: Floats, moments: Floats, series: Floats) -> None:
-    """Add moments times table to a series, four rows at a time."""
+    """Add moments @ table to a series, four rows at a time."""
     for j in range(0, TERMS, 4):
         a, b, c, d = moments[j], moments[j + 1], moments[j + 2], moments[j + 3]
         four = table[j * TERMS : (j + 4) * TERMS]
@@ -159,7 +160,7 @@ def _add(table: Floats, moments: Floats, series: Floats) -> None:
 
 @fused
 def _evaluate(rows: Floats, series: Floats, out: Floats) -> None:
-    """The series at each claim of a box, four terms at a time."""
+    """Fill `out` with the value of the series at each claim of a box, four terms at a time."""
     n = out.size
     out[:] = 0.0
     for j in range(0, TERMS, 4):

@@ -1,4 +1,4 @@
-"""The loops that draw synthetic claims: candidates through the privacy test, and noise on claims."""
+"""Loops that draw synthetic claims: candidates subject to the privacy test, and noisy claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crowdveil.kernels.sorting import first_above, sort
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import discrete_laplace, laplace_at_least, normal, uniform
 
-SCAN = 400  # up to so many claims are looked at one by one, in vector instructions
+SCAN = 400  # up to this many claims a linear scan in vector instructions is faster than a search
 
 
 @inlined
@@ -24,9 +24,9 @@ def bin_of(x: float, y: float, h: float, per_bin: float) -> float:
 
 @compiled
 def plausible_seeds(x: Floats, s: int, y: float, h: float, per_bin: float) -> int:
-    """How many claims could have given y about as likely as claim s did: those in the bin of s.
+    """Number of plausible seeds of y: the claims in the same bin as the true seed s.
 
-    With per_bin = 1 / (2 ln gamma) the kernels at y of claims in a bin differ by less than a factor gamma.
+    With per_bin = 1 / (2 ln gamma) the kernels at y of claims in one bin differ by less than a factor gamma.
     """
     wanted = bin_of(x[s], y, h, per_bin)
     if x.size > SCAN:
@@ -39,16 +39,16 @@ def plausible_seeds(x: Floats, s: int, y: float, h: float, per_bin: float) -> in
 
 @compiled
 def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float) -> int:
-    """The same by binary search: bins fall along the ascending claims up to y and rise from there on."""
+    """As `plausible_seeds`, by binary search: bins decrease along ascending claims up to y, then increase."""
     turn = first_above(x, y)
-    # Claims in bins up to the wanted one lie between two places, left and right of y; less those below it.
+    # The claims in bins up to `wanted` are one interval around y; those in lower bins are subtracted.
     count = 0
     for below, sign in ((False, 1), (True, -1)):
         low, high = 0, turn
         while low < high:
             middle = (low + high) // 2
-            found = bin_of(x[middle], y, h, per_bin)
-            if found > wanted or (below and found == wanted):
+            bin_here = bin_of(x[middle], y, h, per_bin)
+            if bin_here > wanted or (below and bin_here == wanted):
                 low = middle + 1
             else:
                 high = middle
@@ -56,8 +56,8 @@ def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float
         low, high = turn, x.size
         while low < high:
             middle = (low + high) // 2
-            found = bin_of(x[middle], y, h, per_bin)
-            if found > wanted or (below and found == wanted):
+            bin_here = bin_of(x[middle], y, h, per_bin)
+            if bin_here > wanted or (below and bin_here == wanted):
                 high = middle
             else:
                 low = middle + 1
@@ -67,7 +67,7 @@ def seeds_by_search(x: Floats, y: float, h: float, per_bin: float, wanted: float
 
 @compiled
 def picked(cumulative: Floats, place: float) -> int:
-    """The first position whose cumulative weight exceeds `place`."""
+    """The first index whose cumulative weight exceeds `place`."""
     if cumulative.size > SCAN:
         return first_above(cumulative, place)
     count = 0
@@ -78,10 +78,10 @@ def picked(cumulative: Floats, place: float) -> int:
 
 @compiled
 def grid_step(h: float) -> float:
-    """The grid that candidates are rounded to: a power of two of about h / 1000.
+    """The spacing of the grid that candidates are rounded to: a power of two near h / 1000.
 
-    The last digits of x + h z would show which claims x cannot have led to it; on a grid that is the same
-    for all claims every point can be reached from each of them.
+    The last digits of x + h z would reveal which claims x cannot be its seed; on a common grid every point
+    can be reached from every claim.
     """
     return 2.0 ** (math.floor(math.log2(h)) - 10)
 
@@ -110,9 +110,9 @@ def draw_through_test(
 ) -> None:
     """Fill row i of `out` with released claims of object i, ascending, and `passed[i]` with their number.
 
-    Rows of objects without a bandwidth or with fewer than k claims stay empty. At most `tries` candidates
-    are drawn for an object; one outside [low, high] fails. The test is: plausible seeds >= k + Laplace noise
-    of rate num/den, and, where `require_k`, also >= k without the noise.
+    Objects without a bandwidth or with fewer than k claims release nothing. At most `tries` candidates are
+    drawn for an object; a candidate outside [low, high] fails. The test, if `tested`, is: the number of
+    plausible seeds is at least k plus Laplace noise of rate num/den and, if `require_k`, also at least k.
     """
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     cumulative = np.empty(longest(offsets, first, last))
@@ -160,9 +160,9 @@ def add_grid_noise(
     last: int,
     out: Ints,
 ) -> None:
-    """Whole numbers plus exact discrete Laplace noise of scale num/den, ascending inside each object.
+    """Fill `out` with integers plus exact discrete Laplace noise of scale num/den, sorted within each object.
 
-    The order matters: claims are laid out by their private values, so noisy claims must not be.
+    Sorting is needed for privacy: claims are laid out in the order of their private values.
     """
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     for i in range(first, last):

@@ -1,4 +1,4 @@
-"""The loops of a device that reports about every cell."""
+"""The loop of a device that reports every cell of its row."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def fill_response(
     other: int,
     out: NDArray[np.uint8],
 ) -> None:
-    """Fill `out` with a randomized symbol for each object; `answered` ascends.
+    """Fill `out` with a randomized symbol for each object; `answered` lists the answered objects, ascending.
 
-    An answer goes to one of the two levels around it, with chances that keep its mean; the symbol `levels` is
-    NULL. Every cell takes its draws in the order of objects.
+    An answer is rounded at random to one of the two levels around it, without bias; the symbol `levels` is
+    NULL. Cells draw in the order of objects.
     """
     steps, places = answers - 1, levels - 1
     s = 0
     for j in range(out.size):
         symbol = levels
         if s < answered.size and answered[s] == j:
-            along = int(codes[s]) * places
-            symbol = along // steps
-            rest = along - symbol * steps
-            if rest > 0 and below(state, steps) < rest:
+            scaled = int(codes[s]) * places
+            symbol = scaled // steps
+            remainder = scaled - symbol * steps
+            if remainder > 0 and below(state, steps) < remainder:
                 symbol += 1
             s += 1
         out[j] = randomized_response(state, symbol, levels + 1, keep, other)

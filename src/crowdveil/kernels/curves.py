@@ -1,6 +1,6 @@
-"""The loops on an estimated density: corrected by its noisy histogram, and drawn from.
+"""Loops on an estimated density: correction by a noisy histogram, and sampling.
 
-A density is a row of masses of equal parts of the range. Nothing here sees a raw claim.
+A density is a row of the masses of equal parts of the range. Nothing here uses a raw claim.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crowdveil.kernels.sorting import sort
 from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.samplers import uniform
 
-CAUTION = 5.0  # residuals beyond a fit count where they are clearly larger than by chance
+CAUTION = 5.0  # residuals are used only if they clearly exceed what noise explains
 
 
 @compiled
@@ -31,53 +31,53 @@ def correct_curve(
     per_bin: int,
     curve: Floats,
 ) -> None:
-    """Add to a fitted curve what its histogram says beyond it and its background, and what is kept of that.
+    """Add to a fitted curve the shrunken residuals of its histogram, and background of mass `kept`.
 
-    The residuals of all bins are shrunk by the factor of James and Stein: to nothing where they are no larger
-    than the noise explains, hardly at all where they are much larger. The background that is kept has the
-    shape that the histogram gives it: what lies above the fitted curve and above a level that leaves the
-    right mass. Between the middles of bins both are interpolated.
+    The residuals from the curve and its uniform background are shrunk by the James-Stein factor: to 0 if they
+    are no larger than the noise explains, hardly at all if they are much larger. The kept background takes
+    its shape from the histogram: the excess over the fitted curve above a level that leaves the right mass.
+    Both are interpolated between the middles of bins.
     """
     early = shift * per_bin // CELLS  # parts of the first bin that lie before the range
     bins = (curve.size + early - 1) // per_bin + 1
-    beyond = np.empty(bins)
-    own = np.empty(bins)
+    residuals = np.empty(bins)
+    excess = np.empty(bins)
     corrected = np.empty(curve.size)
-    found = expected = 0.0
+    observed = expected = 0.0
     for b in range(bins):
         first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
         fitted = 0.0
         for x in range(first, last):
             fitted += (1.0 - background) * curve[x]
         model = fitted + background * (last - first) / curve.size
-        beyond[b] = counts[b] / n - model
-        own[b] = counts[b] / n - fitted
+        residuals[b] = counts[b] / n - model
+        excess[b] = counts[b] / n - fitted
         expected += model * (1.0 - model) / n + noise_variance / n / n
-        found += beyond[b] * beyond[b]
-    by_chance = expected * (1.0 + CAUTION / math.sqrt(bins))
-    trusted = max(0.0, 1.0 - by_chance / found) if found > 0.0 else 0.0
-    level = shift_to_mass(own, background)
+        observed += residuals[b] * residuals[b]
+    explained = expected * (1.0 + CAUTION / math.sqrt(bins))
+    shrinkage = max(0.0, 1.0 - explained / observed) if observed > 0.0 else 0.0
+    level = shift_to_mass(excess, background)
     for b in range(bins):
         first, last = max(0, b * per_bin - early), min(curve.size, (b + 1) * per_bin - early)
-        beyond[b] *= trusted
+        residuals[b] *= shrinkage
         if kept > 0.0:
-            beyond[b] += kept / background * max(0.0, own[b] - level)
-        beyond[b] /= last - first
+            residuals[b] += kept / background * max(0.0, excess[b] - level)
+        residuals[b] /= last - first
     for x in range(curve.size):
         place = (x + early + 0.5) / per_bin - 0.5
         left = min(max(math.floor(place), 0), bins - 1)
         right = min(left + 1, bins - 1)
-        more = beyond[left] + (beyond[right] - beyond[left]) * min(max(place - left, 0.0), 1.0)
+        more = residuals[left] + (residuals[right] - residuals[left]) * min(max(place - left, 0.0), 1.0)
         corrected[x] = max(0.0, (1.0 - background) * curve[x] + more)
-    whole = total(corrected)
-    if whole > 0.0:  # else noise took everything away: the fit stays
+    mass = total(corrected)
+    if mass > 0.0:  # otherwise noise cancelled everything: keep the fit
         for x in range(curve.size):
-            curve[x] = corrected[x] / whole
+            curve[x] = corrected[x] / mass
 
 
 @compiled
 def shift_to_mass(values: Floats, mass: float) -> float:
-    """The level above which the values add up to `mass`."""
+    """The level at which the parts of the values above it sum to `mass`."""
     ascending = np.empty(values.size)
     for k in range(values.size):
         ascending[k] = values[k]
@@ -93,21 +93,21 @@ def shift_to_mass(values: Floats, mass: float) -> float:
 
 @compiled
 def draw_strata(state: Words, curve: Floats, out: Floats) -> None:
-    """One draw from each of equally likely strata of a density given by masses of equal parts."""
+    """Fill `out` with one draw from each of `out.size` equally likely strata of a density."""
     part = 0
-    passed = 0.0
+    cumulative = 0.0
     for k in range(out.size):
-        aim = (k + uniform(state)) / out.size
-        while part < curve.size - 1 and passed + curve[part] < aim:
-            passed += curve[part]
+        target = (k + uniform(state)) / out.size
+        while part < curve.size - 1 and cumulative + curve[part] < target:
+            cumulative += curve[part]
             part += 1
-        inside = (aim - passed) / curve[part] if curve[part] > 0.0 else 0.5
+        inside = (target - cumulative) / curve[part] if curve[part] > 0.0 else 0.5
         out[k] = (part + min(inside, 1.0)) / curve.size
 
 
 @compiled
 def draw_all_strata(densities: Floats, key: Words, nonces: Words, first: int, last: int, out: Floats) -> None:
-    """The same for each row of densities, with a stream of its own."""
+    """As `draw_strata` for each row of `densities`, with its own stream."""
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     for i in range(first, last):
         start(state, key, nonces[i])

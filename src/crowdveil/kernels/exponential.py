@@ -1,9 +1,9 @@
-"""exp of whole rows at once, in loops that the compiler turns into vector instructions.
+"""exp of a row of numbers, in loops that the compiler turns into vector instructions.
 
-exp(z) = 2^k exp(r) with k the nearest integer to z / ln 2 and |r| <= ln(2) / 2, where thirteen terms of the
-series leave an error of 2e-16. k is found by adding a number so large that only the integer part stays, in
-the low bits; shifted into the exponent they multiply by 2^k. Only z <= 0 is ever asked for; below -708 the
-result is that of -708, which is 3e-308.
+exp(z) = 2^k exp(r), where k is the integer nearest to z / ln 2 and |r| <= ln(2) / 2, for which thirteen terms
+of the series leave an error of 2e-16. Adding a large constant rounds z / ln 2 to k and leaves k in the low
+bits; shifted into the exponent, they multiply by 2^k. Only z <= 0 is supported; below -708 the result is
+exp(-708) = 3e-308.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crowdveil.arrays import Floats
 from crowdveil.compiled import fused
 
 _LEAST = -708.0
-_INTEGERS = 1.5 * 2.0**52  # adding it rounds to an integer, which is then in the low bits
+_INTEGERS = 1.5 * 2.0**52  # adding it rounds to an integer and leaves that in the low bits
 _PER_LN2 = 1.0 / math.log(2.0)
 _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k times the first is exact
 _LN2_LOW = 1.90821492927058770002e-10
@@ -25,7 +25,7 @@ _EXPONENT_BITS = 52
 
 @fused
 def exponentials(z: Floats, scratch: Floats) -> None:
-    """Replace every z <= 0 by exp(z); `scratch` is as long as z or longer."""
+    """Replace every z <= 0 by exp(z); `scratch` is at least as long as z."""
     n = z.size
     low_bits = scratch.view(np.int64)
     bits = z.view(np.int64)

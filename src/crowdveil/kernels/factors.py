@@ -1,4 +1,4 @@
-"""The loops of factorization: a user's sums, and means of predictions without a table of them."""
+"""Loops of matrix factorization: a user's sums, and means of predictions without storing the predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crowdveil.randomness.samplers import below
 
 @compiled
 def fill_profile(state: Words, fineness: int, steps: int, out: Ints) -> None:
-    """Fill `out` with positive random shares of `steps`, rounded towards zero: no more in all."""
+    """Fill `out` with random positive shares of `steps`, rounded down; their sum is at most `steps`."""
     total = 0
     for k in range(out.size):
         out[k] = 1 + below(state, fineness)
@@ -26,7 +26,7 @@ def fill_profile(state: Words, fineness: int, steps: int, out: Ints) -> None:
 def add_answers(
     answered: Codes, codes: NDArray[np.uint8], profiles: Ints, times: int, less: int, sums: Ints
 ) -> None:
-    """Add (times * code - less) * profile of its object to `sums`, over a user's answers."""
+    """Add (times * code - less) * (profile of the object) to `sums`, over a user's answers."""
     for s in range(answered.size):
         value = times * np.int64(codes[s]) - less
         for k in range(sums.size):
@@ -35,36 +35,36 @@ def add_answers(
 
 @compiled
 def add_products(answered: Codes, profiles: Ints, triangle: Ints) -> None:
-    """Add products of the entries of each answered object's profile: the upper triangle, row by row.
+    """Add the outer product of each answered object's profile to `triangle`: the upper triangle, by rows.
 
-    Entries have at most 32 bits, and of those a vector instruction makes several products at once.
+    Entries have at most 32 bits, so that a vector instruction computes several products at once.
     """
     dimensions = profiles.shape[1]
     profile = np.empty(dimensions, dtype=np.int32)
     for s in range(answered.size):
         profile[:] = profiles[answered[s]]
-        place = 0
+        begin = 0
         for k in range(dimensions):
             entry, others = np.int64(profile[k]), profile[k:]
-            row = triangle[place : place + others.size]
+            row = triangle[begin : begin + others.size]
             for i in range(others.size):
                 row[i] += entry * np.int64(others[i])
-            place += others.size
+            begin += others.size
 
 
 @inlined
 def _predict(
     user: Floats, dimensions: Floats, centre: float, low: float, high: float, first: int, out: Floats
 ) -> None:
-    """Fill `out` with a user's predictions for objects from `first` on, kept in [low, high].
+    """Fill `out` with a user's predictions for objects from `first` on, clamped to [low, high].
 
-    One dimension after another: so the loops over objects are vector instructions.
+    The outer loop is over dimensions, so that the loops over objects are vector instructions.
     """
     out[:] = centre
     for k in range(user.size):
-        share, along = user[k], dimensions[k][first : first + out.size]
+        factor, row = user[k], dimensions[k][first : first + out.size]
         for j in range(out.size):
-            out[j] += share * along[j]
+            out[j] += factor * row[j]
     for j in range(out.size):
         out[j] = min(max(out[j], low), high)
 
@@ -81,20 +81,20 @@ def weighted_means(
     last: int,
     out: Floats,
 ) -> None:
-    """Fill `out` for objects from `first` to `last` with mean predictions, kept in [low, high], by weights.
+    """Fill `out` for objects [first, last) with weighted means over users of predictions in [low, high].
 
-    `dimensions` has objects' profiles as columns.
+    The columns of `dimensions` are the profiles of objects.
     """
     means, predicted = out[first:last], np.empty(last - first)
     means[:] = 0.0
-    whole = 0.0
+    total_weight = 0.0
     for u in range(users.shape[0]):
-        whole += weights[u]
+        total_weight += weights[u]
         _predict(users[u], dimensions, centre, low, high, first, predicted)
         for j in range(means.size):
             means[j] += weights[u] * predicted[j]
     for j in range(means.size):
-        means[j] /= whole
+        means[j] /= total_weight
 
 
 @fused
@@ -109,7 +109,7 @@ def mean_squares(
     last: int,
     out: Floats,
 ) -> None:
-    """Fill `out` for users from `first` to `last` with the mean squared distance of predictions to truths."""
+    """Fill `out` for users [first, last) with the mean squared distance of predictions to truths."""
     predicted = np.empty(truths.size)
     for u in range(first, last):
         _predict(users[u], dimensions, centre, low, high, 0, predicted)

@@ -1,7 +1,7 @@
 """Sums of Gaussian kernels between the claims of one object.
 
-Notation: x the object's claims, h0 its bandwidth, k(x, y) = exp(-(x - y)^2 / 2 h0^2), K its matrix,
-w weights that sum to one, f = sum_s w_s phi(x_s) in the kernel's Hilbert space.
+Notation: x are the object's claims, h0 its bandwidth, k(x, y) = exp(-(x - y)^2 / 2 h0^2), K the kernel
+matrix, w weights that sum to one, f = sum_s w_s phi(x_s) in the kernel's Hilbert space.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from crowdveil.compiled import compiled, fused
 from crowdveil.kernels.boxes import TERMS, boxes_times, inner, lay_boxes
 from crowdveil.kernels.exponential import exponentials
 
-# With more claims than this, boxes are faster than a matrix that serves one sweep, or many. (Of NumPy's
-# type: for each plain constant that a loop is given the compiler would make a loop of its own.)
+# With more claims than this, boxes are faster than a matrix that is used for one sweep, or for many. (They
+# are NumPy integers: numba would compile a loop again for each plain constant argument.)
 ONE_SWEEP = np.int64(40)
 MANY_SWEEPS = np.int64(96)
 
 
 class Room(NamedTuple):
-    """Memory to work on one object after another."""
+    """Scratch memory, reused for one object after another."""
 
     store: Floats  # the matrix, or the features of boxes
     scratch: Floats
@@ -32,7 +32,7 @@ class Room(NamedTuple):
 
 @compiled
 def room_for(n: int) -> Room:
-    """Room for objects of up to n claims."""
+    """Scratch memory for objects of up to n claims."""
     matrix = int(n if n < MANY_SWEEPS else MANY_SWEEPS) ** 2
     return Room(
         np.empty(matrix if matrix > n * TERMS else n * TERMS),
@@ -44,7 +44,7 @@ def room_for(n: int) -> Room:
 
 @compiled
 def prepare(x: Floats, h0: float, largest_matrix: int, room: Room) -> int:
-    """Do once what every K w of an object needs; the number says how it was done and belongs to `times`."""
+    """Prepare `room` for products K w; returns the number of boxes to pass to `times`, 0 for a matrix."""
     if x.size > largest_matrix:
         return lay_boxes(x, h0, room.first, room.place, room.store)
     fill_matrix(x, h0, room.store, room.scratch)
@@ -53,7 +53,7 @@ def prepare(x: Floats, h0: float, largest_matrix: int, room: Room) -> int:
 
 @compiled
 def times(room: Room, boxes: int, w: Floats, out: Floats) -> None:
-    """K w of the object that was prepared."""
+    """Fill `out` with K w of the object that `room` was prepared for."""
     if boxes > 0:
         boxes_times(room.store, room.first, room.place, boxes, w, out)
     else:
@@ -62,7 +62,7 @@ def times(room: Room, boxes: int, w: Floats, out: Floats) -> None:
 
 @compiled
 def fill_matrix(x: Floats, h0: float, matrix: Floats, scratch: Floats) -> None:
-    """K into the first n^2 places of `matrix`: each pair's kernel is computed once and written twice."""
+    """Fill the first n^2 entries of `matrix` with K; the kernel of each pair is computed once."""
     n = x.size
     pairs = n * (n - 1) // 2
     scale = -0.5 / (h0 * h0)
@@ -86,17 +86,17 @@ def fill_matrix(x: Floats, h0: float, matrix: Floats, scratch: Floats) -> None:
 
 @fused
 def matrix_times(matrix: Floats, w: Floats, out: Floats) -> None:
-    """K w from a matrix that is at hand: four rows at a time, so that all sums run side by side."""
+    """Fill `out` with K w for a stored matrix, four rows at a time, in vector instructions."""
     n = w.size
-    whole = n // 4 * 4
+    fours = n // 4 * 4
     for s in range(n):
         out[s] = 0.0
-    for t in range(0, whole, 4):
+    for t in range(0, fours, 4):
         a, b, c, d = w[t], w[t + 1], w[t + 2], w[t + 3]
         rows = matrix[t * n : (t + 4) * n]
         for s in range(n):
             out[s] += (a * rows[s] + b * rows[n + s]) + (c * rows[2 * n + s] + d * rows[3 * n + s])
-    for t in range(whole, n):
+    for t in range(fours, n):
         row = matrix[t * n : t * n + n]
         for s in range(n):
             out[s] += w[t] * row[s]

@@ -1,4 +1,4 @@
-"""The loops that look at raw claims for a certified release: counts, and distances of random pairs."""
+"""Loops over raw claims for a certified release: noisy counts, and distances of random pairs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 from crowdveil.randomness.gaussian import discrete_gaussian
 from crowdveil.randomness.samplers import below, discrete_laplace
 
-CELLS = 3  # cells in a bin: bins of different objects start at different cells
+CELLS = 3  # cells per bin: the bins of different objects start at different cells
 
 
 @compiled
 def cell_of(value: float, low: float, width: float, cells: int) -> int:
-    """The cell of the range that holds a value; what lies outside goes into the first or last one."""
+    """Index of the cell that contains a value; values outside the range go into the first or last cell."""
     place = (value - low) / width
     if not place > 0.0:
         return 0
@@ -30,10 +30,10 @@ def cell_of(value: float, low: float, width: float, cells: int) -> int:
 def count_claims(
     state: Words, x: Floats, low: float, width: float, cells: int, shifts: NDArray[np.int8], i: int, row: Ints
 ) -> int:
-    """Put counts of claims in bins into `row`; say how many bins there are.
+    """Fill `row` with the number of claims in each bin; returns the number of bins.
 
-    Bins hold three cells each and start `shifts[i]` cells before the range: a coin of the object's own
-    stream, thrown before anything is looked at.
+    Bins hold three cells each and start `shifts[i]` cells before the range. The shift is drawn uniformly from
+    the object's stream, independently of the claims.
     """
     shift = below(state, np.int64(CELLS))
     shifts[i] = shift
@@ -59,7 +59,7 @@ def laplace_counts(
     shifts: NDArray[np.int8],
     out: Ints,
 ) -> None:
-    """Row i of `out`: the counts of object i's claims in bins, each with Laplace noise of scale num/den."""
+    """Fill row i of `out` with counts of object i's claims per bin, plus Laplace noise of scale num/den."""
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     for i in range(first, last):
         start(state, key, nonces[i])
@@ -84,7 +84,7 @@ def gaussian_counts(
     shifts: NDArray[np.int8],
     out: Ints,
 ) -> None:
-    """The same with Gaussian noise of variance num/den."""
+    """As `laplace_counts`, with Gaussian noise of variance num/den."""
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     for i in range(first, last):
         start(state, key, nonces[i])
@@ -105,10 +105,10 @@ def add_pair_distances(
     last: int,
     totals: Ints,
 ) -> None:
-    """Add, for a random matching of each object's claims into pairs, their distances on a log scale.
+    """Add to `totals` a histogram, on a log scale, of the distances of random pairs of claims of an object.
 
-    Bin 0 holds distances up to `smallest`, each further bin those up to exp(log_ratio) times more. The
-    matching is a uniformly random one whatever the values are; a claim is in one pair at the most.
+    Bin 0 holds distances up to `smallest`; the upper end of each further bin is exp(log_ratio) times larger.
+    The matching is uniformly random, independently of the values; a claim is in at most one pair.
     """
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     order = np.empty(longest(offsets, first, last), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The loops of Laplace noise on every cell: a device's row, and the server's weighted means of all rows."""
+"""Loops for Laplace noise on every cell: a device's row, and the server's weighted means over all rows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def fill_noisy(
     most: int,
     out: Places,
 ) -> None:
-    """Fill `out` with a noisy place for each object: its noise plus its answer; `answered` ascends.
+    """Fill `out` with each object's answer code plus its noise; `answered` lists answered objects, ascending.
 
-    A cell without an answer counts as the answer of code `null` or, if that is negative, as a random one.
-    What lies beyond `most` on either side is set to it.
+    A cell without an answer takes the code `null` or, if that is negative, a uniformly random code. Results
+    are clamped to [-most, most].
     """
     s = 0
     for j in range(out.size):
@@ -41,16 +41,16 @@ def fill_noisy(
 
 @compiled
 def weighted_means(places: Places, weights: Floats, out: Floats) -> None:
-    """Fill `out` with each object's mean place by users' weights."""
+    """Fill `out` with each object's mean report, weighted by users."""
     out[:] = 0.0
-    whole = 0.0
+    total_weight = 0.0
     for u in range(places.shape[0]):
         weight = weights[u]
-        whole += weight
+        total_weight += weight
         for j in range(out.size):
             out[j] += weight * places[u, j]
     for j in range(out.size):
-        out[j] /= whole
+        out[j] /= total_weight
 
 
 @compiled

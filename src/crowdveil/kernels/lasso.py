@@ -1,4 +1,4 @@
-"""LASSO for a table of two columns that were randomized one by one, by coordinate descent."""
+"""LASSO estimate of a table of two columns that were randomized separately, by coordinate descent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crowdveil.compiled import compiled
 
 @compiled
 def descend(
-    told: Floats,
+    correlations: Floats,
     own_a: float,
     all_a: float,
     own_b: float,
@@ -20,37 +20,37 @@ def descend(
     close: float,
     shares: Floats,
 ) -> int:
-    """Improve `shares` >= 0 (a, b) cell by cell until no cell moves by more than `close`; says the sweeps.
+    """Update `shares` >= 0 cell by cell until no cell moves by more than `close`; returns the sweeps.
 
-    Least is half the squared distance of what shares predict from what was told, plus penalty times their
-    sum. Randomized response has the matrix (p - q) I + q J, so products of its columns with each other are
-    own I + all J, and those of a pair of columns are products of the two: what a cell does to all others
-    is seen in sums along rows and columns alone, and a step takes no longer in a large table. `told` is
-    what was told, multiplied with the matrices once more.
+    The objective is half the squared distance between predicted and reported shares, plus penalty times the
+    sum of shares. Randomized response on a column has the matrix P = (p - q) I + q J, so P'P = own I + all J,
+    and for two columns the Gram matrix is a Kronecker product of two such matrices. So the effect of a cell
+    on the others needs only the row sums, column sums and total of `shares`, and a step takes constant time.
+    `correlations` are the reported shares multiplied by the transposed matrices of both columns.
     """
-    many_a, many_b = shares.shape
-    of_row, of_column = np.zeros(many_a), np.zeros(many_b)
-    whole = 0.0
-    for i in range(many_a):
-        for j in range(many_b):
-            of_row[i] += shares[i, j]
-            of_column[j] += shares[i, j]
-            whole += shares[i, j]
-    bend = (own_a + all_a) * (own_b + all_b)
+    size_a, size_b = shares.shape
+    row_sums, column_sums = np.zeros(size_a), np.zeros(size_b)
+    total = 0.0
+    for i in range(size_a):
+        for j in range(size_b):
+            row_sums[i] += shares[i, j]
+            column_sums[j] += shares[i, j]
+            total += shares[i, j]
+    curvature = (own_a + all_a) * (own_b + all_b)
     for sweep in range(sweeps):
-        moved = 0.0
-        for i in range(many_a):
-            for j in range(many_b):
-                now = shares[i, j]
-                predicted = own_a * own_b * now + own_a * all_b * of_row[i]
-                predicted += all_a * own_b * of_column[j] + all_a * all_b * whole
-                step = max(0.0, now + (told[i, j] - penalty - predicted) / bend) - now
+        largest_step = 0.0
+        for i in range(size_a):
+            for j in range(size_b):
+                current = shares[i, j]
+                predicted = own_a * own_b * current + own_a * all_b * row_sums[i]
+                predicted += all_a * own_b * column_sums[j] + all_a * all_b * total
+                step = max(0.0, current + (correlations[i, j] - penalty - predicted) / curvature) - current
                 if step != 0.0:
-                    shares[i, j] = now + step
-                    of_row[i] += step
-                    of_column[j] += step
-                    whole += step
-                    moved = max(moved, abs(step))
-        if moved <= close:
+                    shares[i, j] = current + step
+                    row_sums[i] += step
+                    column_sums[j] += step
+                    total += step
+                    largest_step = max(largest_step, abs(step))
+        if largest_step <= close:
             return sweep + 1
     return sweeps

@@ -1,4 +1,4 @@
-"""The likelihood of counted reports under latent classes, and where it climbs."""
+"""The log-likelihood of counted reports under a latent class model, and its gradient."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def climb(
     of_shares: Floats,
     of_chances: Floats,
 ) -> float:
-    """The log-likelihood of cells first ... last - 1; its slopes, times shares and times chances, are added
-    to `of_shares` and `of_chances`.
+    """The log-likelihood of cells [first, last); adds its gradient, times the parameters, to the outputs.
 
-    A cell is a value of each of some columns, `places[cell]` being rows of `chances[value, class]`. Its share
-    m is the sum over classes of share times chances; a report supports it with chance other + (keep - other)
-    m, which `ones` did and `zeros` did not (zeros are 0 where a report is one symbol: nothing more to say).
+    `of_shares` receives share * d/d(share) and `of_chances` chance * d/d(chance). A cell is a combination of
+    values of some columns; `places[cell]` are the rows of `chances[value, class]` for these values. The
+    probability m of a cell is the sum over classes of share times the product of chances. A report supports
+    the cell with probability other + (keep - other) m; `ones` reports did and `zeros` did not. Where a report
+    is a single symbol, `zeros` is 0: the supported symbol has the full likelihood.
     """
     classes, columns = shares.size, places.shape[1]
     parts = np.empty(classes)

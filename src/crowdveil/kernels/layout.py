@@ -1,4 +1,4 @@
-"""Rows in any order laid out by object: the loops behind `Claims`."""
+"""Loops behind `Claims`: rows in any order are laid out by object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crowdveil.kernels.sorting import ascending, sort
 
 @compiled
 def starts(codes: Codes, count: int) -> Ints:
-    """Where each code's rows begin if rows are ordered by code, and where the last one's end."""
+    """Offset of the first row of each code if rows are sorted by code, and the number of rows at the end."""
     begins = np.zeros(count + 1, dtype=np.int64)
     for row in range(codes.size):
         begins[codes[row] + 1] += 1
@@ -31,9 +31,9 @@ def lay_out(
     to_users: Codes,
     to_values: Floats,
 ) -> bool:
-    """Claims by object, users ascending inside each; false if some (object, user) is there twice.
+    """Fill `to_users` and `to_values` with claims sorted by object, then user; false if a pair repeats.
 
-    Two counting sorts, by user and then by object, which keeps the order of users.
+    Two counting sorts: by user, and then by object, which is stable and keeps the order of users.
     """
     place = starts(users, user_count)
     by_user = np.empty(users.size, dtype=np.int32)
@@ -55,7 +55,7 @@ def lay_out(
 
 @compiled
 def sort_values(offsets: Ints, users: Codes, values: Floats) -> None:
-    """Order the claims of each object by value, equal ones as they were."""
+    """Sort the claims of each object by value (stable)."""
     most = longest(offsets, 0, offsets.size - 1)
     order, spare = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     old_users, old_values = np.empty(most, dtype=np.int32), np.empty(most)
@@ -70,7 +70,7 @@ def sort_values(offsets: Ints, users: Codes, values: Floats) -> None:
 
 @compiled
 def clamp(offsets: Ints, low: float, high: float, users: Codes, values: Floats) -> None:
-    """Pull ascending values into [low, high]; those that meet at an end are put in the order of users."""
+    """Clamp ascending values to [low, high]; values that become equal at an end are sorted by user."""
     for i in range(offsets.size - 1):
         begin, end = offsets[i], offsets[i + 1]
         inside = begin

@@ -1,4 +1,4 @@
-"""What loops over ranges of objects share."""
+"""Small functions shared by the loops over ranges of objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crowdveil.compiled import compiled, summed
 
 @compiled
 def longest(offsets: Ints, first: int, last: int) -> int:
-    """The largest number of claims of an object in the range."""
+    """The largest number of claims about an object in [first, last)."""
     n = 0
     for i in range(first, last):
         n = max(n, offsets[i + 1] - offsets[i])
@@ -18,18 +18,18 @@ def longest(offsets: Ints, first: int, last: int) -> int:
 @summed
 def total(w: Floats) -> float:
     """The sum of w."""
-    whole = 0.0
+    result = 0.0
     for s in range(w.size):
-        whole += w[s]
-    return whole
+        result += w[s]
+    return result
 
 
 @compiled
 def normalise(w: Floats) -> None:
-    """Make weights sum to one; uniform where none is left."""
-    whole = total(w)
-    if whole > 0.0:
+    """Scale weights to sum to one; they become uniform if all are 0."""
+    sum_of_weights = total(w)
+    if sum_of_weights > 0.0:
         for s in range(w.size):
-            w[s] /= whole
+            w[s] /= sum_of_weights
     else:
         w[:] = 1.0 / w.size

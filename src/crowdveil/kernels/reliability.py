@@ -1,4 +1,4 @@
-"""The loops behind PrisCrowd's weights: users' losses, and their weights combined with local ones."""
+"""Loops for PrisCrowd's weights: the losses of users, and user weights combined with local weights."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def add_losses(
     last: int,
     totals: Ints,
 ) -> None:
-    """Add every claim's distance from its object's density, weighted by users, to its user's total.
+    """Add the distance of each claim from its object's user-weighted density to its user's total.
 
-    Totals are whole multiples of 1/unit, so that the order of adding cannot matter. Objects without a
-    bandwidth tell nothing about users and are passed over.
+    Totals are integer multiples of 1/unit, so the order of addition does not matter. Objects without a
+    bandwidth carry no information about users and are skipped.
     """
     n_max = longest(offsets, first, last)
     room = room_for(n_max)
@@ -64,10 +64,10 @@ def combine(
     combined: Floats,
     bandwidth: Floats,
 ) -> None:
-    """c = sqrt(l g) normalised, and the bandwidth h = factor s_w n_eff^(-1/5) that goes with it.
+    """Fill `combined` with c = sqrt(l g), normalised, and `bandwidth` with h = factor s_w n_eff^(-1/5).
 
-    Then a floor: each claim keeps at least `least_share` / n. Objects whose claims are all equal get no
-    bandwidth.
+    l are the local weights and g the user weights. Afterwards c is mixed with uniform weights, so that each
+    claim has at least `least_share` / n. Objects whose claims are all equal get bandwidth 0.
     """
     for i in range(first, last):
         a, b = offsets[i], offsets[i + 1]

@@ -1,4 +1,4 @@
-"""One pass over claims by object: its truth, and its users' losses while its claims are in cache."""
+"""One pass over the claims by object: its truth, and the losses of its users while claims are in cache."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def add_squared_residuals(
     truths: Floats,
     totals: Ints,
 ) -> None:
-    """Put each object's weighted mean into `truths` and add (x - truth)^2 / scale to each user's total.
+    """Fill `truths` with each object's weighted mean and add (x - truth)^2 / scale to each user's total.
 
-    `prior` is the weight of one more claim at the object's median. Totals are whole multiples of 1/unit, so
-    that the order of adding cannot matter. Where no weight is left the claims weigh the same; an object
-    without a scale has a truth and tells nothing about users, and one without a claim has no truth (NaN).
+    `prior` is the weight of an additional claim at the object's median. Totals are integer multiples of
+    1/unit, so the order of addition does not matter. If all weights are 0, the claims weigh the same. An
+    object of scale 0 gets a truth but adds to no total; the truth of an object without claims is NaN.
     """
     for i in range(first, last):
         a, b = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
@@ -43,20 +43,20 @@ def add_squared_residuals(
 
 @compiled
 def weighted_mean(x: Floats, users: Codes, weights: Floats, prior: float, a: int, b: int) -> float:
-    """The mean of ascending claims by their users' weights, taken around the median: digits are kept."""
+    """The weighted mean of ascending claims x[a:b], computed around the median for precision."""
     upper, lower = (a + b) >> np.uint64(1), (a + b - np.uint64(1)) >> np.uint64(1)
     centre = x[upper] + 0.5 * (x[lower] - x[upper])
-    whole, weighted = prior, 0.0
+    total_weight, weighted_sum = prior, 0.0
     for s in range(a, b):
         weight = weights[np.uint64(users[s])]
-        whole += weight
-        weighted += weight * (x[s] - centre)
-    if whole > 0.0:
-        return centre + weighted / whole
-    plain = 0.0
+        total_weight += weight
+        weighted_sum += weight * (x[s] - centre)
+    if total_weight > 0.0:
+        return centre + weighted_sum / total_weight
+    plain_sum = 0.0
     for s in range(a, b):
-        plain += x[s] - centre
-    return centre + plain / (b - a)
+        plain_sum += x[s] - centre
+    return centre + plain_sum / (b - a)
 
 
 @compiled
@@ -71,31 +71,31 @@ def standard_errors(
     errors: Floats,
     freedom: Floats,
 ) -> None:
-    """The standard error of each weighted mean by its residuals r: sum (p r / (1 - p))^2, p shares of weight.
+    """Standard error of each weighted mean: the root of sum (p r / (1 - p))^2, for residuals r and weights p.
 
-    A claim that counts for much pulls the mean towards itself; r / (1 - p) is its distance from the mean of
-    the others. 1 / sum p^2 - 1 are the degrees of freedom, at least one. One claim, or one with all the
-    weight, has an infinite error.
+    The weights p of an object sum to 1. A claim of large weight pulls the mean towards itself; r / (1 - p) is
+    its distance from the mean of the others. The degrees of freedom are 1 / sum p^2 - 1, at least 1. The
+    error is infinite if there is one claim, or one claim has all the weight.
     """
     for i in range(first, last):
         a, b = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
-        whole = squares = spread = 0.0
+        total_weight = squares = variance = 0.0
         for s in range(a, b):
-            whole += weights[np.uint64(user_codes[s])]
+            total_weight += weights[np.uint64(user_codes[s])]
         truth = truths[i]
         for s in range(a, b):
-            share = weights[np.uint64(user_codes[s])] / whole if whole > 0.0 else 1.0 / (b - a)
-            apart = share * (values[s] - truth) / (1.0 - share) if share < 1.0 else 0.0
+            share = weights[np.uint64(user_codes[s])] / total_weight if total_weight > 0.0 else 1.0 / (b - a)
+            term = share * (values[s] - truth) / (1.0 - share) if share < 1.0 else 0.0
             squares += share * share
-            spread += apart * apart
-        known = b - a > np.uint64(1) and squares < 1.0 - 1e-9
-        errors[i] = math.sqrt(spread) if known else np.inf
-        freedom[i] = max(1.0, 1.0 / squares - 1.0) if known else 0.0
+            variance += term * term
+        finite = b - a > np.uint64(1) and squares < 1.0 - 1e-9
+        errors[i] = math.sqrt(variance) if finite else np.inf
+        freedom[i] = max(1.0, 1.0 / squares - 1.0) if finite else 0.0
 
 
 @compiled
 def add_claims(offsets: Ints, user_codes: Codes, scales: Floats, first: int, last: int, totals: Ints) -> None:
-    """Add one to a user's total for each claim about an object with a scale."""
+    """Add 1 to a user's total for each of the user's claims about an object of positive scale."""
     for i in range(first, last):
         if scales[i] > 0.0:
             for s in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
@@ -104,10 +104,10 @@ def add_claims(offsets: Ints, user_codes: Codes, scales: Floats, first: int, las
 
 @compiled
 def mean_step(truths: Floats, before: Floats, sd: Floats) -> float:
-    """How far truths moved on average, in spreads; objects without a spread are left out."""
-    steps, moving = 0.0, 0
+    """The mean absolute change of truths, in units of each object's spread, over objects of spread > 0."""
+    steps, counted = 0.0, 0
     for i in range(truths.size):
         if sd[i] > 0.0:
             steps += abs(truths[i] - before[i]) / sd[i]
-            moving += 1
-    return steps / moving if moving > 0 else 0.0
+            counted += 1
+    return steps / counted if counted > 0 else 0.0

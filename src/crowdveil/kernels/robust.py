@@ -1,9 +1,9 @@
-"""Robust local weights: claims far from the others count for less (Hampel's loss, reweighted until it rests).
+"""Robust local weights: claims far from the others weigh less (Hampel's loss, iteratively reweighted).
 
-One sweep maps weights w to F(w): distances y from the density that w gives, Hampel's psi(y) / y, normalised.
-Sweeps alone approach the fixed point slowly (some 20 to 50 of them), always along nearly the same line, so
-once steps are small two of them tell where the line leads (a secant step). A secant step after which the
-next sweep moves farther than the last one is not trusted: plain sweeps go on until steps are smaller still.
+One sweep maps weights w to F(w): the distances y of claims from the density with weights w, then Hampel's
+psi(y) / y, normalised. Plain sweeps converge slowly (20 to 50 of them), along nearly the same line. So once
+steps are small, two of them are extrapolated (a secant step). If the sweep after a secant step moves farther
+than the one before it, plain sweeps continue until steps are smaller still.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from crowdveil.kernels.gaussian import MANY_SWEEPS, Room, prepare, room_for, squ
 from crowdveil.kernels.ranges import longest, normalise
 from crowdveil.kernels.sorting import ascending
 
-# Distances that are equal on paper differ in their last digits, and sums in boxes are exact to 1e-12: closer
-# than this counts as equal where Hampel's weight would jump.
+# Mathematically equal distances differ in their last digits, and sums through boxes have errors up to 1e-12.
+# Distances closer than this count as equal where Hampel's weight is discontinuous.
 TIE = 2.0**-33
 SMALL_STEP = 0.1  # secant steps begin when no claim's weight moves by more than this share of 1/n
-PATIENCE = 0.3  # and, after one that failed, at so much of the step that it led to
+PATIENCE = 0.3  # after a failed secant step the threshold is this share of the step that it led to
 
 
 @compiled
 def percentile(y: Floats, order: Ints, share: float) -> float:
-    """The linearly interpolated percentile of numbers whose order is known."""
+    """The quantile of y at `share`, linearly interpolated; `order` sorts y."""
     place = share * (y.size - 1)
     low = int(place)
     lower, upper = y[order[low]], y[order[low + 1 if low + 1 < y.size else low]]
@@ -36,7 +36,7 @@ def percentile(y: Floats, order: Ints, share: float) -> float:
 
 @compiled
 def hampel(y: Floats, q1: float, q2: float, q3: float) -> None:
-    """Replace distances by psi(y) / y for Hampel's loss: what a claim at distance y counts for."""
+    """Replace distances y by psi(y) / y, the weight of a claim at distance y under Hampel's loss."""
     slope = 1.0 / (q3 - q2) if q3 - q2 > TIE else 0.0
     for s in range(y.size):
         near = 1.0 if y[s] <= q1 else q1 / y[s]
@@ -54,7 +54,7 @@ def root_distances(w: Floats, kw: Floats) -> None:
 
 @compiled
 def largest_step(old: Floats, new: Floats) -> float:
-    """How far a claim's weight moves at most, as a share of 1/n."""
+    """The largest change of a claim's weight, as a share of 1/n."""
     step = 0.0
     for s in range(old.size):
         moved = abs(new[s] - old[s])
@@ -64,14 +64,14 @@ def largest_step(old: Floats, new: Floats) -> float:
 
 @summed
 def secant(w: Floats, new: Floats, last_step: Floats) -> float:
-    """How far to go on along the line through the last two images: the step would vanish there."""
-    along = 0.0
+    """The extrapolation factor along the line through the last two images, at which the step vanishes."""
+    projection = 0.0
     squares = 0.0
     for s in range(w.size):
-        turn = new[s] - w[s] - last_step[s]
-        along += turn * (new[s] - w[s])
-        squares += turn * turn
-    return along / squares if squares > 0.0 else 0.0
+        change = new[s] - w[s] - last_step[s]
+        projection += change * (new[s] - w[s])
+        squares += change * change
+    return projection / squares if squares > 0.0 else 0.0
 
 
 @compiled
@@ -87,12 +87,15 @@ def reweigh(
     order: Ints,
     spare: Ints,
 ) -> None:
-    """Sweep until no weight moves, from uniform weights w; all arrays are as long as the claims."""
+    """Sweep, from uniform weights w, until no weight moves by `tolerance`; at most `cap` sweeps.
+
+    All arrays have one entry for each claim; those after w are scratch.
+    """
     q1 = q2 = q3 = 0.0
-    trusted = SMALL_STEP
+    threshold = SMALL_STEP
     previous = np.inf
-    known = False  # whether there is a last sweep to draw a line from
-    ahead = False  # whether w is a secant step
+    has_previous = False  # whether last_step and last_new hold a previous sweep
+    extrapolated = False  # whether w is the result of a secant step
     for sweep in range(cap):
         times(room, boxes, w, new)
         root_distances(w, new)
@@ -108,22 +111,22 @@ def reweigh(
             for s in range(w.size):
                 w[s] = new[s]
             return
-        if ahead and step >= previous:
-            trusted = PATIENCE * (step if step < trusted else trusted)
-            known = False
-        ahead = known and step < trusted and step < previous
-        if ahead:
-            beyond = secant(w, new, last_step)
+        if extrapolated and step >= previous:
+            threshold = PATIENCE * (step if step < threshold else threshold)
+            has_previous = False
+        extrapolated = has_previous and step < threshold and step < previous
+        if extrapolated:
+            factor = secant(w, new, last_step)
             for s in range(w.size):
-                further = new[s] - beyond * (new[s] - last_new[s])
+                extended = new[s] - factor * (new[s] - last_new[s])
                 last_step[s], last_new[s] = new[s] - w[s], new[s]
-                w[s] = further if further > 0.0 else 0.0
+                w[s] = extended if extended > 0.0 else 0.0
             normalise(w)
         else:
             for s in range(w.size):
                 last_step[s], last_new[s] = new[s] - w[s], new[s]
                 w[s] = new[s]
-        known = True
+        has_previous = True
         previous = step
 
 
@@ -139,9 +142,9 @@ def local_weights(
     last: int,
     out: Floats,
 ) -> None:
-    """Robust kernel density weights of each object; they sum to one.
+    """Fill `out` with robust kernel density weights of the claims of each object, which sum to one.
 
-    Objects with fewer than `fewest` claims, or all of them equal, get uniform weights.
+    Objects with fewer than `fewest` claims, or whose claims are all equal, get uniform weights.
     """
     n_max = longest(offsets, first, last)
     room = room_for(n_max)

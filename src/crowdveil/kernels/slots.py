@@ -1,4 +1,4 @@
-"""The loops of a device that is asked about a few objects, and of whoever deals out which."""
+"""Loops of a device that is asked about a few objects, and the random choice of these objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crowdveil.randomness.samplers import below
 
 @compiled
 def shuffle(state: Words, dealt: int, cards: Codes) -> None:
-    """Put a uniform choice of `dealt` cards first, in a uniform order (Fisher and Yates)."""
+    """Move a uniform sample of `dealt` cards, in uniform order, to the front (Fisher and Yates)."""
     for i in range(dealt):
         j = i + below(state, cards.size - i)
         cards[i], cards[j] = cards[j], cards[i]
@@ -21,7 +21,7 @@ def shuffle(state: Words, dealt: int, cards: Codes) -> None:
 
 @compiled
 def place_in(answered: Codes, asked: int) -> int:
-    """The place of an object among the answered ones, which ascend; -1 if it is not there."""
+    """Index of an object in `answered`, which ascends; -1 if it is absent."""
     low, high = 0, answered.size
     while low < high:
         middle = (low + high) // 2
@@ -34,11 +34,11 @@ def place_in(answered: Codes, asked: int) -> int:
 
 @compiled
 def level_of(state: Words, code: int, answers: int, levels: int) -> int:
-    """One of the two levels around an answer, with chances that keep its mean: exact."""
-    along = code * (levels - 1)
-    level = along // (answers - 1)
-    rest = along - level * (answers - 1)
-    if rest > 0 and below(state, answers - 1) < rest:
+    """Exact: one of the two levels around an answer, rounded at random without bias."""
+    scaled = code * (levels - 1)
+    level = scaled // (answers - 1)
+    remainder = scaled - level * (answers - 1)
+    if remainder > 0 and below(state, answers - 1) < remainder:
         level += 1
     return level
 
@@ -47,15 +47,15 @@ def level_of(state: Words, code: int, answers: int, levels: int) -> int:
 def true_symbol(
     state: Words, listed: Codes, answered: Codes, codes: NDArray[np.uint8], answers: int, levels: int
 ) -> int:
-    """One of the listed objects that were answered about, all alike, and its answer's level; or NULL."""
-    many = 0
+    """The symbol of a uniformly chosen answered object among `listed`, with its answer's level; or NULL."""
+    count = 0
     for p in range(listed.size):
-        many += place_in(answered, listed[p]) >= 0
-    if many == 0:
+        count += place_in(answered, listed[p]) >= 0
+    if count == 0:
         return listed.size * levels
-    left, place, at = below(state, many), 0, place_in(answered, listed[0])
-    while at < 0 or left > 0:
-        left -= at >= 0
+    remaining, place, at = below(state, count), 0, place_in(answered, listed[0])
+    while at < 0 or remaining > 0:
+        remaining -= at >= 0
         place += 1
         at = place_in(answered, listed[place])
     return place * levels + level_of(state, int(codes[at]), answers, levels)
@@ -65,7 +65,7 @@ def true_symbol(
 def true_symbols(
     state: Words, lists: Codes, answered: Codes, codes: NDArray[np.uint8], answers: int, levels: int
 ) -> int:
-    """The symbols of all slots as one number; the first slot counts ones."""
+    """The symbols of all slots as the digits of one number; the first slot is the least significant."""
     joint, power = 0, 1
     for k in range(lists.shape[0]):
         joint += power * true_symbol(state, lists[k], answered, codes, answers, levels)
@@ -75,7 +75,7 @@ def true_symbols(
 
 @compiled
 def unnamed_symbol(state: Words, codes: NDArray[np.uint8], answers: int, levels: int) -> int:
-    """The level of one of the answers, all alike, without its object; or NULL."""
+    """The level of a uniformly chosen answer, without its object; or NULL."""
     if codes.size == 0:
         return levels
     return level_of(state, int(codes[below(state, codes.size)]), answers, levels)

@@ -1,4 +1,4 @@
-"""The loop that draws from smoothed densities on a grid: whole weights, exact draws."""
+"""Exact draws from smoothed densities on a grid, with integer weights."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from crowdveil.randomness.samplers import below
 
 @compiled
 def draw_weighted(state: Words, cumulative: Ints) -> int:
-    """Exact: an index with a probability proportional to its whole weight; `cumulative` adds them up."""
+    """Exact: an index with probability proportional to its integer weight, given cumulative weights."""
     return np.searchsorted(cumulative, below(state, cumulative[-1]), side="right")
 
 
 @inlined
 def fold(place: int, cells: int) -> int:
-    """A cell outside 0 ... cells - 1, reflected at the outer edges of the first and last cell."""
-    turn = place % (2 * cells)
-    return min(turn, 2 * cells - 1 - turn)
+    """A cell reflected into 0 ... cells - 1 at the outer edges of the first and last cell."""
+    phase = place % (2 * cells)
+    return min(phase, 2 * cells - 1 - phase)
 
 
 @compiled
@@ -40,8 +40,9 @@ def draw_smoothed(
 ) -> None:
     """Fill row i of `out` with cells drawn from object i's smoothed density, ascending.
 
-    With probability num/den a cell comes from the public base, else from the kernel around a claim, reflected
-    at the edges. `base` and `kernel` are cumulative whole weights, of cells and of offsets -r ... r.
+    With probability base_num/base_den a cell is drawn from the public base, otherwise from the kernel around
+    a random claim, reflected at the edges. `base` and `kernel` hold cumulative integer weights, of cells and
+    of the offsets -r ... r.
     """
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     cells = base.size

@@ -1,4 +1,4 @@
-"""Swaps of a column's values between rows, kept if tables of pairs come nearer to what they should be."""
+"""Swaps of a column's values between rows, accepted if they bring two-way tables closer to their targets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def swap(
     strides: Ints,
     excess: Floats,
 ) -> int:
-    """Try to swap the column's values of two random rows, so many times; says how often it was done.
+    """Try `tries` swaps of the column's values between two random rows; returns the number accepted.
 
-    `excess` holds counts minus what they should be, of the cells of all pairs: that of columns j and k with
-    values u and x is at bases[j, k] + u strides[j, k] + x strides[k, j]; a base below 0 is a pair that may be
-    anything. A swap is done if the sum of squares of the excess becomes less.
+    `excess` holds counts minus targets of the cells of all two-way tables. The cell of columns j and k with
+    values u and x is at bases[j, k] + u strides[j, k] + x strides[k, j]; a base below 0 means that the pair
+    has no target. A swap is accepted if it reduces the sum of squares of `excess`.
     """
     rows, columns = np.uint64(codes.shape[0]), codes.shape[1]
-    done = 0
+    accepted = 0
     for _ in range(tries):
         r = (np.uint64(next32(state)) * rows) >> np.uint64(32)
         s = (np.uint64(next32(state)) * rows) >> np.uint64(32)
@@ -55,5 +55,5 @@ def swap(
             excess[at_v + x * other] += 1.0
             excess[at_u + y * other] += 1.0
         codes[r, column], codes[s, column] = v, u
-        done += 1
-    return done
+        accepted += 1
+    return accepted

@@ -1,7 +1,7 @@
-"""Passes over a matrix of reports, one byte for each user and object: symbols counted and looked up.
+"""Passes over a matrix of reports, one byte for each user and object, that count or look up symbols.
 
-Users come in groups. Whatever a pass writes belongs to the objects, or to the users, of its block alone, and
-is added up in one order: no result depends on how the blocks are cut.
+Users are in groups. A pass writes only entries of the objects, or of the users, of its block, and adds them
+up in a fixed order, so results do not depend on how the blocks are cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Symbols = NDArray[np.uint8]
 
 @compiled
 def by_user(symbols: Symbols, first: int, last: int, out: Floats) -> None:
-    """Count in `out[user, symbol]` how often each of these users reported each symbol."""
+    """Fill `out[user, symbol]` with the number of times each user in [first, last) reported each symbol."""
     for u in range(first, last):
         for y in range(out.shape[1]):
             out[u, y] = 0.0
@@ -27,7 +27,7 @@ def by_user(symbols: Symbols, first: int, last: int, out: Floats) -> None:
 
 @compiled
 def by_object(symbols: Symbols, groups: Ints, first: int, last: int, out: Floats) -> None:
-    """Count in `out[group, object, symbol]` what each group reported about these objects."""
+    """Fill `out[group, object, symbol]` with counts of each group's reports about objects [first, last)."""
     out[:, first:last] = 0.0
     for u in range(symbols.shape[0]):
         row, counts = symbols[u], out[groups[u]]
@@ -37,7 +37,7 @@ def by_object(symbols: Symbols, groups: Ints, first: int, last: int, out: Floats
 
 @compiled
 def summed_by_user(symbols: Symbols, groups: Ints, table: Floats, first: int, last: int, out: Floats) -> None:
-    """Add up `table[group, object, symbol, type]` over a user's reports, in `out[user, type]`."""
+    """Fill `out[user, type]` with the sum of `table[group, object, symbol, type]` over a user's reports."""
     types = table.shape[3]
     for u in range(first, last):
         row, entries, sums = symbols[u], table[groups[u]], out[u]
@@ -50,29 +50,32 @@ def summed_by_user(symbols: Symbols, groups: Ints, table: Floats, first: int, la
 
 
 @compiled
-def weighed_values(symbols: Symbols, values: Floats, weights: Floats, sums: Floats, whole: Floats) -> None:
-    """Each object's weighed sum of reported values and of weights; the last symbol, NULL, has none."""
+def weighed_values(symbols: Symbols, values: Floats, weights: Floats, sums: Floats, totals: Floats) -> None:
+    """Fill `sums` and `totals` with each object's weighted sum of reported values and sum of weights.
+
+    The last symbol, NULL, has no value and is skipped.
+    """
     null = values.size - 1
     sums[:] = 0.0
-    whole[:] = 0.0
+    totals[:] = 0.0
     for u in range(symbols.shape[0]):
         row, weight = symbols[u], weights[u]
         for j in range(row.size):
-            told = weight if row[j] != null else 0.0
-            sums[j] += told * values[row[j]]
-            whole[j] += told
+            counted = weight if row[j] != null else 0.0
+            sums[j] += counted * values[row[j]]
+            totals[j] += counted
 
 
 @compiled
-def squares_by_user(symbols: Symbols, values: Floats, truths: Floats, sums: Floats, told: Floats) -> None:
-    """Each user's sum of squared distances of reported values to the truths, and how many there are."""
+def squares_by_user(symbols: Symbols, values: Floats, truths: Floats, sums: Floats, counts: Floats) -> None:
+    """Fill `sums` and `counts` with each user's sum of squared distances to the truths and its terms."""
     null = values.size - 1
     for u in range(symbols.shape[0]):
         row = symbols[u]
-        total, many = 0.0, 0
+        total, count = 0.0, 0
         for j in range(row.size):
             if row[j] != null:
                 residual = values[row[j]] - truths[j]
                 total += residual * residual
-                many += 1
-        sums[u], told[u] = total, many
+                count += 1
+        sums[u], counts[u] = total, count

@@ -2,10 +2,10 @@
 
 Nothing here sees a raw claim: counts are noisy already, and all that follows is post-processing.
 
-Notation: a *template* is a shape at a scale; with a location j (a cell) and a share s of even background it
-says with which probability p_b a claim falls into bin b. A bin's noisy count is Binomial(n, p_b) plus
-discrete noise. `masses` holds each template's bin probabilities for the three places a location can
-have inside its bin; `reach` says how many bins to either side they cover.
+Notation: a *template* c is a shape at a scale. With a location j (a cell) and a share s of even background it
+gives the probability p_b that a claim falls into bin b. A bin's noisy count is Binomial(n, p_b) plus discrete
+noise. `masses` holds each template's bin probabilities for the three cells of a bin that a location can be;
+`reach` is the number of bins to either side that they cover.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints, Singles
-from crowdveil.compiled import compiled, inlined
+from crowdveil.compiled import compiled, inlined, summed
 from crowdveil.kernels.curves import correct_curve, draw_strata
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.kernels.ranges import total
@@ -25,9 +25,9 @@ from crowdveil.randomness.chacha import STATE_WORDS, Words, start
 
 Steps = NDArray[np.uint8]
 
-STEPS = 256  # probabilities are told apart in steps of their square root
-NEGLIGIBLE = 12.0  # how far below the best, in log-likelihood, a template is left out
-HOPELESS = 16.0  # the same for a location under the usual templates
+STEPS = 256  # probabilities are rounded to steps of their square root
+NEGLIGIBLE = 12.0  # a template whose log-likelihood is so far below the best is left out
+HOPELESS = 16.0  # so is a location, by the log-likelihoods of the usual templates
 
 
 class Evidence(NamedTuple):
@@ -36,12 +36,12 @@ class Evidence(NamedTuple):
     counts: Ints  # (N, bins + 1)
     shifts: NDArray[np.int8]  # (N,)
     claims: Ints  # (N,)
-    tables: Singles  # likelihood tables one after the other ...
-    table_begin: Ints  # (N,) ... and which one is an object's
-    table_top: Ints  # (N,)
+    tables: Singles  # likelihood tables, end to end
+    table_begin: Ints  # (N,) the first row of an object's table
+    table_top: Ints  # (N,) the largest count in it
     cells: int
     reach: Ints  # (C,)
-    begin: Ints  # (C,)
+    begin: Ints  # (C,) where a template's masses begin
     masses: Floats
     steps: Steps  # (S, masses)
     shares: Floats  # (S,)
@@ -49,7 +49,7 @@ class Evidence(NamedTuple):
 
 @inlined
 def step_of(p: float) -> int:
-    """The step of a probability."""
+    """The step that a probability is rounded to."""
     return min(STEPS - 1, int(math.sqrt(p) * STEPS))
 
 
@@ -57,7 +57,7 @@ def step_of(p: float) -> int:
 def likelihood_table(n: int, decay: float) -> Singles:
     """log P(noisy count = y | p) for y = 0 ... n and p by steps, up to a constant, under Laplace noise.
 
-    Counts below 0 or above n are as telling as 0 or n: the noise's tails are geometric, so what lies beyond
+    A count below 0 or above n tells as much as 0 or n: the noise's tails are geometric, so going further out
     changes the likelihood of every p by the same factor.
     """
     table = np.empty((n + 1, STEPS), dtype=np.float32)
@@ -85,23 +85,23 @@ def likelihood_table(n: int, decay: float) -> Singles:
 
 @compiled
 def gaussian_likelihood_table(n: int, variance: float) -> Singles:
-    """The same under Gaussian noise; rows 0 and n hold all that lies beyond: P(y <= 0), P(y >= n)."""
+    """The same under Gaussian noise. Rows 0 and n hold the tails: log P(y <= 0 | p) and log P(y >= n | p)."""
     table = np.empty((n + 1, STEPS), dtype=np.float32)
     sd = math.sqrt(variance)
     width = int(8.0 * sd) + 1
-    mass, up_to = np.empty(2 * width + 1), np.empty(2 * width + 1)
+    mass, cumulative = np.empty(2 * width + 1), np.empty(2 * width + 1)  # of the noise
     for y in range(mass.size):
         mass[y] = math.exp(-0.5 * (y - width) ** 2 / variance)
-    whole = total(mass)
+    scale = total(mass)
     so_far = 0.0
     for y in range(mass.size):
-        mass[y] /= whole
+        mass[y] /= scale
         so_far += mass[y]
-        up_to[y] = so_far
+        cumulative[y] = so_far
     for k in range(STEPS):
         p = ((k + 0.5) / STEPS) ** 2
-        middle, reach = n * p, 8.0 * math.sqrt(n * p * (1.0 - p)) + 20.0
-        first, last = max(0, int(middle - reach)), min(n, int(middle + reach))
+        mean, reach = n * p, 8.0 * math.sqrt(n * p * (1.0 - p)) + 20.0
+        first, last = max(0, int(mean - reach)), min(n, int(mean + reach))
         chance = np.zeros(n + 1)
         for c in range(first, last + 1):
             binomial = math.exp(
@@ -112,9 +112,9 @@ def gaussian_likelihood_table(n: int, variance: float) -> Singles:
                 + (n - c) * math.log1p(-p)
             )
             if c <= width:
-                chance[0] += binomial * up_to[width - c]
+                chance[0] += binomial * cumulative[width - c]
             if n - c <= width:
-                chance[n] += binomial * up_to[width - (n - c)]  # the noise is symmetric
+                chance[n] += binomial * cumulative[width - (n - c)]  # the noise is symmetric
             for y in range(max(1, c - width), min(n - 1, c + width) + 1):
                 chance[y] += binomial * mass[y - c + width]
         for y in range(n + 1):
@@ -124,7 +124,7 @@ def gaussian_likelihood_table(n: int, variance: float) -> Singles:
 
 @compiled
 def background_steps(shares: Floats, masses: Floats, full: float, steps: Steps) -> None:
-    """For every share and mass the step of (1 - share) mass + share full, full the mass of a whole bin."""
+    """steps[s, m]: the step of (1 - share) mass + share full, where `full` is the background of a bin."""
     for s in range(shares.size):
         for m in range(masses.size):
             steps[s, m] = step_of((1.0 - shares[s]) * masses[m] + shares[s] * full)
@@ -139,7 +139,10 @@ def log_likelihoods(
     rows: Singles,
     out: Singles,
 ) -> None:
-    """out[j, c, s]: the log-likelihood of histogram i under location j, template c, share s, where wanted."""
+    """out[j, c, s]: the log-likelihood of histogram i at location j, under template c with share s.
+
+    Only locations in `places` and pairs (c, s) in `wanted` are filled. `rows` is scratch space.
+    """
     counts, shift, n, cells = evidence.counts[i], evidence.shifts[i], evidence.claims[i], evidence.cells
     reach, begin, masses = evidence.reach, evidence.begin, evidence.masses
     steps, shares = evidence.steps, evidence.shares
@@ -147,7 +150,7 @@ def log_likelihoods(
     table = evidence.tables[first : first + evidence.table_top[i] + 1]
     bins = (cells - 1 + shift) // CELLS + 1
     top = table.shape[0] - 1
-    sums = np.zeros((bins + 1, shares.size))
+    sums = np.zeros((bins + 1, shares.size))  # of log-likelihoods under background alone, over bins
     for b in range(bins):
         # Tables of very many claims are shrunk: a count is brought to their scale.
         y = counts[b] if top == n else np.int64(counts[b] * (top / n))
@@ -168,24 +171,24 @@ def log_likelihoods(
             at = begin[c] + phase * (2 * r + 1)
             b0 = max(0, middle - r)
             b1 = min(bins - 1, middle + r)
-            whole = middle - r >= 1 and middle + r <= bins - 2
-            if not whole:
+            inner = middle - r >= 1 and middle + r <= bins - 2
+            if not inner:  # what lies beyond the range counts for its last bins
                 edge[b0 : b1 + 1] = 0.0
                 for d in range(2 * r + 1):
                     edge[min(max(middle - r + d, b0), b1)] += masses[at + d]
             for s in range(shares.size):
                 if not wanted[c, s]:
                     continue
-                found = sums[bins, s] - (sums[b1 + 1, s] - sums[b0, s])
-                if whole:
+                log_likelihood = sums[bins, s] - (sums[b1 + 1, s] - sums[b0, s])
+                if inner:
                     for d in range(2 * r + 1):
-                        found += rows[b0 + d, steps[s, at + d]]
+                        log_likelihood += rows[b0 + d, steps[s, at + d]]
                 else:
                     for b in range(b0, b1 + 1):
                         inside = min(cells, CELLS * (b + 1) - shift) - max(0, CELLS * b - shift)
                         p = (1.0 - shares[s]) * edge[b] + shares[s] * inside / cells
-                        found += rows[b, step_of(p)]
-                out[j, c, s] = found
+                        log_likelihood += rows[b, step_of(p)]
+                out[j, c, s] = log_likelihood
 
 
 @compiled
@@ -197,7 +200,7 @@ def fill_likelihoods(
     last: int,
     out: Singles,
 ) -> None:
-    """Likelihoods relative to the largest, for the chosen objects number first ... last - 1."""
+    """Likelihoods of the chosen objects number first ... last - 1, relative to each object's largest."""
     rows = np.empty((evidence.counts.shape[1], STEPS), dtype=np.float32)
     everywhere = np.ones(evidence.cells, dtype=np.bool_)
     for place in range(first, last):
@@ -211,6 +214,45 @@ def fill_likelihoods(
             for c in range(evidence.reach.size):
                 for s in range(evidence.shares.size):
                     out[place, j, c, s] = math.exp(out[place, j, c, s] - highest)
+
+
+@summed
+def expect(
+    likelihoods: Singles,
+    profile: Singles,
+    place_prior: Floats,
+    first: int,
+    last: int,
+    locations: Floats,
+    evenness: Floats,
+    expected: Singles,
+) -> None:
+    """One expectation step of EM, for the sampled objects number first ... last - 1.
+
+    `likelihoods[i, j, p]` is that of object i at location j with profile p (a template and a share), and
+    `profile` and `place_prior[i]` are the priors of profiles and of locations. Fills `locations[i]`, the
+    posterior of object i's location, and `evenness[i]`, the ratio of the evidence if every location had a
+    prior of one to the evidence as it is. Adds to `expected[p]` the number of objects expected to have
+    profile p, divided by the prior of p.
+    """
+    cells, profiles = likelihoods.shape[1:]
+    for i in range(first, last):
+        evidence = even = 0.0
+        for j in range(cells):
+            row = likelihoods[i, j]
+            fit = np.float32(0.0)
+            for p in range(profiles):
+                fit += row[p] * profile[p]
+            even += float(fit)
+            locations[i, j] = fit * place_prior[i, j]
+            evidence += locations[i, j]
+        evenness[i] = even / evidence
+        for j in range(cells):
+            locations[i, j] /= evidence
+            row = likelihoods[i, j]
+            weight = np.float32(place_prior[i, j] / evidence)
+            for p in range(profiles):
+                expected[p] += weight * row[p]
 
 
 @compiled
@@ -234,11 +276,11 @@ def release_posteriors(
     density: Singles,
     out: Floats,
 ) -> None:
-    """Draw object i's synthetic claims into row i of `out`, as places in [0, 1) of the range, ascending.
+    """Draw object i's synthetic claims into row i of `out`: ascending positions in [0, 1) of the range.
 
-    They are drawn from the posterior mean of the templates and what the histogram says beyond it, with or
-    without the background, one from each of equally likely strata. Where `density` has a row for each object
-    the curve itself is kept there.
+    The density is the posterior mean of the templates, corrected by what the histogram says beyond it, with
+    or without the background. One claim is drawn from each of equally likely strata. If `density` has rows,
+    row i keeps the density.
     """
     cells, shares = evidence.cells, evidence.shares
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
@@ -248,7 +290,7 @@ def release_posteriors(
     places = np.empty(cells, dtype=np.bool_)
     for i in range(first, last):
         prior = log_place[place_row[i]]
-        # First a few templates everywhere, then all of them where an object can be.
+        # First the usual templates everywhere, then all wanted ones at the locations that are left.
         places[:] = True
         log_likelihoods(evidence, i, usual, places, rows, fit)
         keep_likely(fit, usual, prior, places)
@@ -268,7 +310,7 @@ def release_posteriors(
 
 @compiled
 def keep_likely(fit: Singles, usual: NDArray[np.bool_], log_place: Floats, places: NDArray[np.bool_]) -> None:
-    """Keep the locations that some usual template makes likely enough to matter."""
+    """Mark in `places` the locations whose best usual template is likely enough to matter."""
     cells, templates, shares = fit.shape
     best = np.empty(cells)
     highest = -np.inf
@@ -297,9 +339,9 @@ def posterior_curve(
     per_cell: int,
     curve: Floats,
 ) -> float:
-    """The posterior mean density without background, as masses of equal parts of the range that sum to one.
+    """Fill `curve` with the posterior mean density without background: masses of equal parts, of sum one.
 
-    Returns the posterior mean share of the background.
+    Returns the posterior mean of the share of background.
     """
     cells, templates, _ = fit.shape
     highest = -np.inf
@@ -328,7 +370,7 @@ def posterior_curve(
                 left = j * per_cell + per_cell // 2 - curve_reach[c]
                 for d in range(max(0, -left), min(2 * curve_reach[c], curve.size - left)):
                     curve[left + d] += weight * curves[curve_begin[c] + d]
-    whole = total(curve)
+    mass = total(curve)
     for x in range(curve.size):
-        curve[x] /= whole
+        curve[x] /= mass
     return background / weights

@@ -1,7 +1,7 @@
-"""One pass over labels by object: the label with the most weight behind it, and who disagrees.
+"""One pass over labels by object: the label of largest total weight, and the users who disagree.
 
-Claims of an object ascend, so those of one label stand together: a run. A label that nobody picked has a
-score of 0.
+The claims of an object ascend, so the claims of one label are adjacent: a run. The score of a label is the
+sum of its users' weights; a label that no user claimed has score 0.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def add_disagreements(
     winners: Codes,
     totals: Ints,
 ) -> None:
-    """Put each object's heaviest label into `winners`; add 1 to the total of each user who disagrees.
+    """Fill `winners` with each object's label of highest score; add 1 to the total of each dissenting user.
 
-    Of labels with equal weight the first wins. An object with one claim tells nothing about its user; one
-    without has no winner (-1).
+    The first of several labels with equal scores wins. An object with one claim adds to no total; an object
+    without claims has winner -1.
     """
     for i in range(first, last):
         a, b = offsets[i], offsets[i + 1]
@@ -41,7 +41,7 @@ def add_disagreements(
 
 @compiled
 def heaviest(labels: Floats, user_codes: Codes, weights: Floats, a: int, b: int) -> int:
-    """The label with the largest sum of weights, -1 where there is none."""
+    """The label with the largest sum of weights; -1 if there is no claim."""
     best, most = -1, -math.inf
     s = a
     while s < b:
@@ -68,16 +68,17 @@ def add_doubts(
     chances: Floats,
     totals: Ints,
 ) -> None:
-    """Put each object's likeliest label and its chance out; add 1 - chance of their label to users' totals.
+    """Fill `likeliest` and `chances` with each object's most probable label and its posterior probability.
 
-    A label's chance is proportional to exp of the sum of its users' weights (log-odds of being right). As
-    above, an object with one claim tells nothing about its user.
+    The posterior of a label is proportional to exp(score), where weights are users' log-odds of being right.
+    Each user's total grows by 1 minus the posterior of the user's label, in units of 1/unit; an object with
+    one claim adds to no total.
     """
     for i in range(first, last):
         a, b = offsets[i], offsets[i + 1]
         likeliest[i], chances[i] = -1, np.nan
         if b > a:
-            top, whole = softmax(labels, user_codes, weights, choices, a, b)
+            largest, normaliser = softmax(labels, user_codes, weights, choices, a, b)
             best = -1.0
             s = a
             while s < b:
@@ -85,7 +86,7 @@ def add_doubts(
                 while s < b and labels[s] == label:
                     score += weights[user_codes[s]]
                     s += 1
-                chance = math.exp(score - top) / whole
+                chance = math.exp(score - largest) / normaliser
                 if chance > best:
                     best, likeliest[i] = chance, int(label)
                 if b - a > 1:
@@ -99,8 +100,8 @@ def add_doubts(
 def softmax(
     labels: Floats, user_codes: Codes, weights: Floats, choices: int, a: int, b: int
 ) -> tuple[float, float]:
-    """The largest score t of an object's labels, and the sum over all labels of exp(score - t)."""
-    top, whole, present = -math.inf, 0.0, 0
+    """The largest score t among all labels of an object, and the sum over all labels of exp(score - t)."""
+    largest, normaliser, present = -math.inf, 0.0, 0
     s = a
     while s < b:
         label, score = labels[s], 0.0
@@ -108,19 +109,19 @@ def softmax(
             score += weights[user_codes[s]]
             s += 1
         present += 1
-        if score > top:
-            whole = whole * math.exp(top - score) + 1.0 if present > 1 else 1.0
-            top = score
+        if score > largest:
+            normaliser = normaliser * math.exp(largest - score) + 1.0 if present > 1 else 1.0
+            largest = score
         else:
-            whole += math.exp(score - top)
+            normaliser += math.exp(score - largest)
     absent = choices - present
     if absent > 0:
-        if top < 0.0:
-            whole = whole * math.exp(top) + absent
-            top = 0.0
+        if largest < 0.0:
+            normaliser = normaliser * math.exp(largest) + absent
+            largest = 0.0
         else:
-            whole += absent * math.exp(-top)
-    return top, whole
+            normaliser += absent * math.exp(-largest)
+    return largest, normaliser
 
 
 @compiled
@@ -135,14 +136,14 @@ def chances_of(
     last: int,
     chances: Floats,
 ) -> None:
-    """The chance of each object's picked label, by the same law."""
+    """Fill `chances` with the posterior probability of each object's picked label, as in `add_doubts`."""
     for i in range(first, last):
         a, b = offsets[i], offsets[i + 1]
         chances[i] = np.nan
         if b > a:
-            top, whole = softmax(labels, user_codes, weights, choices, a, b)
+            largest, normaliser = softmax(labels, user_codes, weights, choices, a, b)
             score = 0.0
             for s in range(a, b):
                 if labels[s] == picked[i]:
                     score += weights[user_codes[s]]
-            chances[i] = math.exp(score - top) / whole
+            chances[i] = math.exp(score - largest) / normaliser

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from decimal import Context, Decimal
 from typing import Any
+
+from crowdveil.accounting.events import Event
 
 EXACT = Context(prec=1000)  # enough for the sum of any two doubles: nothing is ever rounded
 
@@ -23,7 +26,11 @@ class Scope:
 
 @dataclass(frozen=True)
 class Charge:
-    """One entry: what a release was to cost, and when it was written, if it was."""
+    """One entry: what a release was to cost, and when it was written, if it was.
+
+    `parameters` and `events` are what the cost was computed from, so that a total can be composed again,
+    tighter; entries of older ledgers have neither.
+    """
 
     id: int
     time: str  # UTC
@@ -35,6 +42,8 @@ class Charge:
     scope: Scope | None
     seeded: bool
     released: str | None = None  # UTC
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
 
     @property
     def privacy(self) -> str:
@@ -52,7 +61,10 @@ class Charge:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self, dict_factory=_floats), "privacy": self.privacy, "status": self.status}
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        own["scope"] = self.scope and asdict(self.scope)
+        own["events"] = [event.to_dict() for event in self.events]
+        return {**_floats(list(own.items())), "privacy": self.privacy, "status": self.status}
 
 
 @dataclass(frozen=True)

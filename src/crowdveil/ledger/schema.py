@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LEDGER_VERSION = 1
+LEDGER_VERSION = 2
 APPLICATION = 0x43564C47  # marks the file as ours: "CVLG"
 
 _TABLES = {
@@ -25,23 +25,32 @@ _TABLES = {
         CHECK (delta NOT GLOB '*[^0-9.eE+-]*' AND CAST(delta AS REAL) >= 0)""",
     ),
     "releases": ("charge", "charge INTEGER PRIMARY KEY NOT NULL REFERENCES charges (id), time TEXT NOT NULL"),
+    "details": (
+        "charge",
+        """charge INTEGER PRIMARY KEY NOT NULL REFERENCES charges (id),
+        parameters TEXT NOT NULL CHECK (json_valid(parameters)),
+        events TEXT NOT NULL CHECK (json_valid(events))""",
+    ),
 }
+_SINCE = {"details": 2}  # the version that added a table; all others are there since version 1
 
 
-def schema() -> dict[str, str]:
-    """Every table and every rule of the file, by name.
+def schema(version: int = LEDGER_VERSION) -> dict[str, str]:
+    """Every table and every rule of the file, by name, as a version has them.
 
     INSERT OR REPLACE removes rows without asking the rule against DELETE, so it has a rule of its own.
     """
     refuse = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
-    made = {}
+    statements = {}
     for table, (key, columns) in _TABLES.items():
-        made[table] = f"CREATE TABLE {table} ({columns})"
+        if _SINCE.get(table, 1) > version:
+            continue
+        statements[table] = f"CREATE TABLE {table} ({columns})"
         for change in ("update", "delete"):
             name = f"{table}_{change}"
-            made[name] = f"CREATE TRIGGER {name} BEFORE {change.upper()} ON {table} {refuse}"
+            statements[name] = f"CREATE TRIGGER {name} BEFORE {change.upper()} ON {table} {refuse}"
         there = f"(SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608, both are named above
-        made[f"{table}_replace"] = (
+        statements[f"{table}_replace"] = (
             f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN EXISTS {there} {refuse}"
         )
-    return made
+    return statements

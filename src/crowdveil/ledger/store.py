@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from crowdveil.accounting.events import Event, event_of
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
 from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.ledger.budgets import admit, standing_budget, total_of
@@ -34,15 +36,28 @@ class Ledger:
         self.path = Path(path)
 
     def charge(
-        self, dataset: str, promise: Promise, *, method: str, seeded: bool, budget: float | None = None
+        self,
+        dataset: str,
+        promise: Promise,
+        *,
+        method: str,
+        seeded: bool,
+        parameters: Mapping[str, Any] | None = None,
+        events: Sequence[Event] = (),
+        budget: float | None = None,
     ) -> Charge:
         """Write down what a release will cost, before its noise is drawn; durable when this returns.
 
+        `parameters` (plain JSON data) and `events` are what the cost was computed from: public numbers only.
         The first `budget` that is given declares it, in the scope of this promise, and stands. Raises
         `BudgetExceeded` if the charge does not fit, `ParameterError` if the budget differs from the one that
         stands or does not count what this promise counts; then nothing at all is written.
         """
-        new = _new_charge(checked(dataset), promise, method=method, seeded=seeded)
+        new = replace(
+            _new_charge(checked(dataset), promise, method=method, seeded=seeded),
+            parameters=dict(parameters or {}),
+            events=tuple(events),
+        )
         with self._transaction(write=True) as db:
             before = total_of(new.dataset, _read_charges(db, new.dataset), _read_budgets(db).get(new.dataset))
             standing = standing_budget(before, new, budget)
@@ -53,6 +68,7 @@ class Ledger:
                 _insert(db, "budgets", declared | asdict(standing.scope))
             row = {name: value for name, value in vars(new).items() if name in _OWN_COLUMNS}
             identity = _insert(db, "charges", row | (asdict(new.scope) if new.scope else {}))
+            _insert(db, "details", {"charge": identity, **_details(new)})
         return replace(new, id=identity)
 
     def completed(self, charge: Charge) -> None:
@@ -106,11 +122,8 @@ class Ledger:
                 db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("PRAGMA foreign_keys = ON")
                 db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                if write and not self._holds_a_ledger(db):
-                    for statement in schema().values():
-                        db.execute(statement)
-                    db.execute(f"PRAGMA application_id = {APPLICATION}")
-                    db.execute(f"PRAGMA user_version = {LEDGER_VERSION}")
+                if write:
+                    self._bring_up_to_date(db)
                 yield db
                 db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -127,21 +140,31 @@ class Ledger:
             folder.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
+    def _bring_up_to_date(self, db: sqlite3.Connection) -> None:
+        """Give an empty file its tables and rules, and a ledger of an older version those that it lacks."""
+        present = schema(_version(db)) if self._holds_a_ledger(db) else {}
+        missing = [statement for name, statement in schema().items() if name not in present]
+        for statement in missing:
+            db.execute(statement)
+        if missing:
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {LEDGER_VERSION}")
+
     def _holds_a_ledger(self, db: sqlite3.Connection) -> bool:
         """True for a ledger, False for an empty file; an error for anything else."""
         (application,) = db.execute("PRAGMA application_id").fetchone()
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"))
-        if not (application or version or found):
+        version = _version(db)
+        present = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"))
+        if not (application or version or present):
             return False
         if application != APPLICATION:
             raise InputError(f"{self.path}: is not a crowdveil ledger")
-        if version != LEDGER_VERSION:
+        if not 1 <= version <= LEDGER_VERSION:
             raise InputError(
                 f"{self.path}: is a ledger of version {version}; "
-                f"this crowdveil reads version {LEDGER_VERSION}"
+                f"this crowdveil reads versions up to {LEDGER_VERSION}"
             )
-        if found != schema():
+        if present != schema(version):
             raise InputError(f"{self.path}: the rules of this ledger were changed; it cannot be relied on")
         count, last = db.execute("SELECT count(*), coalesce(max(id), 0) FROM charges").fetchone()
         given = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'charges'").fetchone()
@@ -165,10 +188,11 @@ def _read_charges(db: sqlite3.Connection, dataset: str | None) -> list[Charge]:
         "ON releases.charge = charges.id WHERE ?1 IS NULL OR dataset = ?1 ORDER BY id",
         (dataset,),
     )
-    return [_charge_of(row) for row in rows]
+    details = _read_details(db)
+    return [_charge_of(row, *details.get(row["id"], ({}, ()))) for row in rows]
 
 
-def _charge_of(row: sqlite3.Row) -> Charge:
+def _charge_of(row: sqlite3.Row, parameters: Mapping[str, Any], events: tuple[Event, ...]) -> Charge:
     private = row["epsilon"] is not None
     return Charge(
         id=row["id"],
@@ -181,7 +205,34 @@ def _charge_of(row: sqlite3.Row) -> Charge:
         scope=Scope(row["unit"], row["adjacency"], row["trust"]) if private else None,
         seeded=bool(row["seeded"]),
         released=row["released"],
+        parameters=parameters,
+        events=events,
     )
+
+
+def _details(charge: Charge) -> dict[str, str]:
+    """What a cost was computed from, as strict JSON."""
+    events = [event.to_dict() for event in charge.events]
+    return {
+        "parameters": json.dumps(charge.parameters, allow_nan=False),
+        "events": json.dumps(events, allow_nan=False),
+    }
+
+
+def _read_details(db: sqlite3.Connection) -> dict[int, tuple[dict[str, Any], tuple[Event, ...]]]:
+    """Parameters and events by charge; ledgers of version 1 have none."""
+    if _version(db) == 1:
+        return {}
+    rows = db.execute("SELECT charge, parameters, events FROM details")
+    return {
+        charge: (json.loads(parameters), tuple(map(event_of, json.loads(events))))
+        for charge, parameters, events in rows
+    }
+
+
+def _version(db: sqlite3.Connection) -> int:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def _read_budgets(db: sqlite3.Connection) -> dict[str, Budget]:

@@ -10,20 +10,46 @@ every object, whether there is an answer or not. `report` is what all devices do
 are `cell_response` (randomized response with NULL, three symbols), `two_layer`, `laplace_cells`,
 `factorization` (as in the paper: not private), `sound_factorization`, and `slot_response`, which protects all
 of a user's answers with one epsilon.
+
+Names are imported when they are first used: whoever asks for one mechanism does not load the others.
 """
 
-from crowdveil.local.cell_response import CellResponse
-from crowdveil.local.factorization import Factorization
-from crowdveil.local.gaussian_exponential import VariancePerUser, fresh_variance, paper_bound
-from crowdveil.local.laplace import Laplace
-from crowdveil.local.laplace_cells import LaplaceCells
-from crowdveil.local.perturbed import Mechanism, Perturbed, perturb, perturb_one
-from crowdveil.local.recommended import recommended_levels
-from crowdveil.local.recommended_slots import recommended_slots
-from crowdveil.local.reports import Reports, SparseMechanism, report
-from crowdveil.local.slot_response import SlotResponse
-from crowdveil.local.sound_factorization import SoundFactorization
-from crowdveil.local.two_layer import TwoLayer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crowdveil.local.cell_response import CellResponse
+    from crowdveil.local.factorization import Factorization
+    from crowdveil.local.gaussian_exponential import VariancePerUser, fresh_variance, paper_bound
+    from crowdveil.local.laplace import Laplace
+    from crowdveil.local.laplace_cells import LaplaceCells
+    from crowdveil.local.perturbed import Mechanism, Perturbed, perturb, perturb_one
+    from crowdveil.local.recommended import recommended_levels
+    from crowdveil.local.reports import Reports, SparseMechanism, report
+    from crowdveil.local.slot_response import SlotResponse
+    from crowdveil.local.sound_factorization import SoundFactorization
+    from crowdveil.local.two_layer import TwoLayer
+
+_HOMES = {
+    "CellResponse": "cell_response",
+    "Factorization": "factorization",
+    "Laplace": "laplace",
+    "LaplaceCells": "laplace_cells",
+    "Mechanism": "perturbed",
+    "Perturbed": "perturbed",
+    "Reports": "reports",
+    "SlotResponse": "slot_response",
+    "SoundFactorization": "sound_factorization",
+    "SparseMechanism": "reports",
+    "TwoLayer": "two_layer",
+    "VariancePerUser": "gaussian_exponential",
+    "fresh_variance": "gaussian_exponential",
+    "paper_bound": "gaussian_exponential",
+    "perturb": "perturbed",
+    "perturb_one": "perturbed",
+    "recommended_levels": "recommended",
+    "report": "reports",
+}
 
 __all__ = [
     "CellResponse",
@@ -43,6 +69,12 @@ __all__ = [
     "perturb",
     "perturb_one",
     "recommended_levels",
-    "recommended_slots",
     "report",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'crowdveil.local' has no attribute {name!r}")
+        return getattr(import_module(f"crowdveil.local.{_HOMES[name]}"), name)

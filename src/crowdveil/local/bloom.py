@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Flags, Floats, Ints, frozen
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import oracles as loops
+from crowdveil.kernels.products import product
 from crowdveil.local import record_reports as shared
 from crowdveil.local.bit_chance import BitChance, law_of_bits
 from crowdveil.local.oracle import Oracle
@@ -148,7 +149,7 @@ class Bloom(Oracle):
         """
         flip = float(self.flips.chance)
         set_bits = shared.unbiased(support, n, 1 - flip, flip)
-        shares: Floats = self._inverse @ np.append(set_bits, 1.0)
+        shares: Floats = product(self._inverse, np.append(set_bits, 1.0))
         return shares
 
     def variance(self, n: int) -> Floats:

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import exp, expm1, nextafter, sqrt
 
 from crowdveil import accounting
-from crowdveil.accounting import Noise, noise_epsilon
+from crowdveil.accounting import NoiseEvent, events_epsilon
 from crowdveil.accounting.rounding import up, up_to
 from crowdveil.arrays import Ints
 from crowdveil.guarantee import Guarantee, rational
@@ -111,5 +111,5 @@ class Laplace:
         if not delta:
             return basic
         scale = nextafter(float(self.scale), 0.0)  # never more noise than there is
-        noise = Noise("discrete_laplace", scale, self.grid.steps, claims)
-        return replace(basic, epsilon=min(basic.epsilon, noise_epsilon([noise], delta)), delta=delta)
+        noise = NoiseEvent("discrete_laplace", scale, self.grid.steps, claims)
+        return replace(basic, epsilon=min(basic.epsilon, events_epsilon([noise], delta)), delta=delta)

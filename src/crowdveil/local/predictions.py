@@ -19,6 +19,7 @@ from crowdveil.arrays import Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import factors
+from crowdveil.kernels.products import product, product_across
 from crowdveil.local.inverse_deviation import infer
 from crowdveil.randomness import seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
@@ -84,7 +85,7 @@ class Predictions:
 
     def of(self, user: int) -> Floats:
         """The predictions for one user, by place."""
-        found: Floats = self.centre + self.profiles @ self.user_profiles[user]
+        found: Floats = self.centre + product(self.profiles, self.user_profiles[user])
         return np.clip(found, self.domain.low, self.domain.high) if self.within else found
 
     def truths(self) -> Truths:
@@ -94,8 +95,8 @@ class Predictions:
 
     def _plain_means(self, weights: Floats) -> Floats:
         """The mean prediction is the prediction for the mean profile."""
-        mean = weights @ self.user_profiles / weights.sum()
-        found: Floats = self.centre + self.profiles @ mean
+        mean = product(weights, self.user_profiles) / weights.sum()
+        found: Floats = self.centre + product(self.profiles, mean)
         return found
 
     def _plain_losses(self, truths: Floats) -> Floats:
@@ -105,10 +106,10 @@ class Predictions:
         """
         beyond = truths - self.centre
         nearest = np.linalg.lstsq(self.profiles, beyond, rcond=None)[0]
-        left = float(np.square(beyond - self.profiles @ nearest).mean())
-        gram = self.profiles.T @ self.profiles / len(self.objects)
+        left = float(np.square(beyond - product(self.profiles, nearest)).mean())
+        gram = product_across(self.profiles, self.profiles) / len(self.objects)
         away = self.user_profiles - nearest
-        found: Floats = left + np.maximum(0.0, np.einsum("ud,de,ue->u", away, gram, away, optimize=True))
+        found: Floats = left + np.maximum(0.0, (product(away, gram) * away).sum(axis=1))
         return found
 
     def _means(self, weights: Floats) -> Floats:

@@ -17,6 +17,7 @@ from crowdveil.accounting.parameters import check_whole
 from crowdveil.answer_law import answer_law
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats
+from crowdveil.kernels.products import product
 from crowdveil.local.slot_response import MOST_SYMBOLS, SlotResponse, signal_of
 from crowdveil.local.slot_truths import SIGMAS, some_answered
 
@@ -85,8 +86,8 @@ def expected_error(parameters: SlotResponse, users: int, objects: int, sparsity:
 
 def _error(parameters: SlotResponse, users: int, objects: int, sparsity: float, spread: float) -> float:
     """The expected error for truths of one spread."""
-    answers = _mean_answer_law(parameters.domain) @ parameters.rounding
-    smeared = _smearing(parameters.domain, spread) @ answers
+    answers = product(_mean_answer_law(parameters.domain), parameters.rounding)
+    smeared = product(_smearing(parameters.domain, spread), answers)
     common_ones = 0 if parameters.unnamed is None else users // parameters.unnamed
     lists = (users - common_ones) * parameters.slots * parameters.listed / objects
     named = some_answered(sparsity, parameters.listed) / parameters.listed

@@ -22,6 +22,7 @@ from crowdveil.answer_law import answer_law
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import ParameterError
+from crowdveil.kernels.products import product, product_across
 
 SIGMAS = (0.05, 0.1, 0.2, 0.4, 0.8)  # of the domain's length: what users may be like
 SPREADS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # of the domain's length: what truths may be like
@@ -102,8 +103,8 @@ class Beliefs:
     def deviations(self) -> Floats:
         """(N,): of truths pulled into the domain."""
         inside = np.clip(self.places, self.domain.low, self.domain.high)
-        means = self.chances @ inside
-        variances = np.maximum(self.chances @ np.square(inside) - np.square(means), 0.0)
+        means = product(self.chances, inside)
+        variances = np.maximum(product(self.chances, np.square(inside)) - np.square(means), 0.0)
         step = self.places[1] - self.places[0]
         deviations: Floats = np.sqrt(variances + step * step / 12.0)
         return deviations
@@ -113,21 +114,23 @@ def believed(told: Told, unnamed: Told, rounding: Floats, domain: Domain, sparsi
     """Beliefs about all objects, from what was told about each and about none in particular."""
     length, levels = domain.high - domain.low, rounding.shape[1]
     places = np.linspace(domain.low - length / 3, domain.high + length / 3, 5 * STEPS // 3 + 1)
-    laws = answer_law(places, np.array(SIGMAS)[:, None] * length, domain) @ rounding  # (sigmas, T, levels)
+    answered = answer_law(places, np.array(SIGMAS)[:, None] * length, domain)
+    laws = product(answered, rounding)  # (sigmas, T, levels)
     priors = _priors(domain, places)
     real, common = told.real(sparsity), unnamed.real(sparsity)
     shares = np.full(len(SIGMAS), 1.0 / len(SIGMAS))
     means, sweeps, converged = np.full(told.counts.shape[0], np.inf), 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
-        answers = np.tensordot(shares, laws, 1)
+        answers = np.einsum("s,stl->tl", shares, laws)
         law = (1 - real) / levels + real * answers
-        together = np.log((1 - common) / levels + common * (priors @ answers)) @ unnamed.counts[0]
-        chances, whole = _posterior(told.counts @ np.log(law).T, priors, together)
-        expected = chances.T @ told.counts / law
+        log_law = np.log((1 - common) / levels + common * product(priors, answers))
+        together = product(log_law, unnamed.counts[0])
+        chances, whole = _posterior(product(told.counts, np.log(law).T), priors, together)
+        expected = product_across(chances, told.counts) / law
         shares = 1.0 + real * shares * np.sum(laws * expected, axis=(1, 2))
         shares = shares / shares.sum()  # one user of each kind to begin with
-        before, means = means, chances @ places
+        before, means = means, product(chances, places)
         converged = float(np.abs(means - before).mean()) < TOLERANCE * length
     return Beliefs(places, chances, whole, domain, sweeps, converged)
 
@@ -149,9 +152,9 @@ def _posterior(logs: Floats, priors: Floats, together: Floats) -> tuple[Floats, 
     tell nothing, not even about all objects at once, estimates stay near the middle.
     """
     likely = np.exp(logs - logs.max(axis=1, keepdims=True))
-    evidence = np.maximum(likely @ priors.T, _TINY)
+    evidence = np.maximum(product(likely, priors.T), _TINY)
     whole = np.log(evidence).sum(axis=0) + together
     whole[-1] += np.log(whole.size - 1)
     weights = np.exp(whole - whole.max())
-    chances = likely * ((weights / evidence) @ priors)
-    return chances / chances.sum(axis=1, keepdims=True), weights @ priors / weights.sum()
+    chances = likely * product(weights / evidence, priors)
+    return chances / chances.sum(axis=1, keepdims=True), product(weights, priors) / weights.sum()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from crowdveil.accounting.events import Event
 from crowdveil.guarantee import Promise
 from crowdveil.ledger import Ledger
 
@@ -50,6 +51,8 @@ class Cost:
         Name of the method, as the ledger shows it.
     parameters:
         What the method was asked for, as plain JSON data: public, and enough to compute the promise again.
+    events:
+        The noisy events of the operation, of which the promise is the composition.
     seeded:
         Whether the draws can be repeated from a seed; then the operation is recorded as not private.
 
@@ -58,6 +61,7 @@ class Cost:
     promise: Promise
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
     seeded: bool = False
 
 
@@ -83,7 +87,13 @@ def spend(
 
     """
     charge = account.ledger.charge(
-        account.dataset, cost.promise, method=cost.method, seeded=cost.seeded, budget=account.budget
+        account.dataset,
+        cost.promise,
+        method=cost.method,
+        parameters=cost.parameters,
+        events=cost.events,
+        seeded=cost.seeded,
+        budget=account.budget,
     )
     result = draw()
     write(result)

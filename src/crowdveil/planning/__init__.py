@@ -1,1 +1,1 @@
-"""What to expect before anybody is asked: parameters, errors and costs from public numbers alone."""
+"""Planning before any data are collected: parameters, errors and costs from public numbers alone."""

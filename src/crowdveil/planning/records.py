@@ -1,7 +1,7 @@
-"""Before anybody is asked anything: what a synthetic table will be worth, for these columns and people.
+"""The expected quality of synthetic records for a schema and a number of people, before data are collected.
 
-Nothing private is looked at: a population with the schema's columns is simulated, of hidden classes with a
-stated dependence, reports are made and tables synthesized by the very methods, and compared with it.
+No private data are used: records with the schema's columns are simulated from latent classes with a stated
+dependence, perturbed and synthesized by the actual methods, and compared with the simulated originals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crowdveil.simulation.records import population
 from crowdveil.synthesis.collection import Collection
 from crowdveil.synthesis.methods import METHODS
 
-MOST_RECORDS = 100_000  # that are simulated
+MOST_RECORDS = 100_000  # largest number of simulated records
 COMPARED = ("crowdveil", "calm", "independent")
 PAIRS_ONLY = "calm"
 SEEDS = (1, 2)
@@ -30,7 +30,10 @@ CLASSES = 4  # of simulated people
 
 @dataclass(frozen=True)
 class RecordsPlan:
-    """What the operator expects, and what she wishes."""
+    """The expected collection and the privacy it shall have.
+
+    `label` is the column that models will predict; `dependence`, in [0, 1], is that of the simulated columns.
+    """
 
     schema: Schema
     people: int
@@ -45,67 +48,67 @@ class RecordsPlan:
         self.promise()
 
     def promise(self) -> Any:
-        """What the project's method promises: refuses what cannot be asked."""
+        """The promise of crowdveil's own method; raises an error if the plan is impossible."""
         return METHODS["crowdveil"].parameters(self.epsilon, label=self.label).promise(self.schema)
 
 
-def plan_records(wish: RecordsPlan) -> dict[str, Any]:
-    """What is asked of people, and how far synthetic tables will be from real ones."""
-    design = METHODS["crowdveil"].parameters(wish.epsilon, label=wish.label)
-    asked = Collection(wish.schema, design)
-    kinds = Counter(len(question.columns) for question in asked.questions)
-    share = {
+def plan_records(plan: RecordsPlan) -> dict[str, Any]:
+    """The questions that people are asked, and the expected distance of synthetic from real records."""
+    design = METHODS["crowdveil"].parameters(plan.epsilon, label=plan.label)
+    collection = Collection(plan.schema, design)
+    kinds = Counter(len(question.columns) for question in collection.questions)
+    shares = {
         columns: float(
             sum(
                 chance
-                for chance, question in zip(asked.chances, asked.questions, strict=True)
+                for chance, question in zip(collection.chances, collection.questions, strict=True)
                 if len(question.columns) == columns
             )
         )
         for columns in kinds
     }
-    alone = len(wish.schema.columns) == 1
-    rows = [_row(name, wish) for name in COMPARED if not (alone and name == PAIRS_ONLY)]
+    single_column = len(plan.schema.columns) == 1
+    rows = [_row(name, plan) for name in COMPARED if not (single_column and name == PAIRS_ONLY)]
     best = min(rows, key=lambda row: row["distance"])
     return {
         "advice": best["method"],
         "distance": best["distance"],
-        "epsilon": wish.promise().epsilon,
+        "epsilon": plan.promise().epsilon,
         "questions": [
-            {"columns": columns, "questions": kinds[columns], "people": share[columns]}
+            {"columns": columns, "questions": kinds[columns], "people": shares[columns]}
             for columns in sorted(kinds)
         ],
         "methods": rows,
-        "resampled": _resampled(wish),
-        "fewer_people_simulated": wish.people > MOST_RECORDS,
+        "resampled": _resampled(plan),
+        "fewer_people_simulated": plan.people > MOST_RECORDS,
     }
 
 
-def _people(wish: RecordsPlan, seed: int) -> Records:
-    """People of a few classes."""
-    model = population(wish.schema.sizes, wish.dependence, CLASSES)
-    return Records(wish.schema, model.sample(min(wish.people, MOST_RECORDS), rng=seeded(seed).part("people")))
+def _people(plan: RecordsPlan, seed: int) -> Records:
+    """Simulated records of people in a few latent classes."""
+    model = population(plan.schema.sizes, plan.dependence, CLASSES)
+    return Records(plan.schema, model.sample(min(plan.people, MOST_RECORDS), rng=seeded(seed).part("people")))
 
 
-def _row(name: str, wish: RecordsPlan) -> dict[str, Any]:
-    method, found, bits = METHODS[name], [], 0.0
-    given = {"label": wish.label} if method.takes("label") else {}
+def _row(name: str, plan: RecordsPlan) -> dict[str, Any]:
+    method, measured, bits = METHODS[name], [], 0.0
+    options = {"label": plan.label} if method.takes("label") else {}
     for seed in SEEDS:
-        records = _people(wish, seed)
-        made = method.synthesize(records, method.parameters(wish.epsilon, **given), rng=seeded(seed))
-        found.append(distances(records, made.records, _way(wish)).mean)
-        bits = made.report_bits
-    return {"method": name, "distance": float(np.mean(found)), "bits": bits}
+        records = _people(plan, seed)
+        release = method.synthesize(records, method.parameters(plan.epsilon, **options), rng=seeded(seed))
+        measured.append(distances(records, release.records, _way(plan)).mean)
+        bits = release.report_bits
+    return {"method": name, "distance": float(np.mean(measured)), "bits": bits}
 
 
-def _resampled(wish: RecordsPlan) -> float:
-    """How far two samples of the same people are from each other: no method can be nearer by skill."""
-    records = _people(wish, SEEDS[0])
-    drawn = seeded(0).stream("rows", purpose="resampled").uniforms(len(records))
-    again = records.take((drawn * len(records)).astype(np.int64))
-    return distances(records, again, _way(wish)).mean
+def _resampled(plan: RecordsPlan) -> float:
+    """The distance of records from a resample of them: the error that sampling alone causes."""
+    records = _people(plan, SEEDS[0])
+    uniforms = seeded(0).stream("rows", purpose="resampled").uniforms(len(records))
+    resample = records.take((uniforms * len(records)).astype(np.int64))
+    return distances(records, resample, _way(plan)).mean
 
 
-def _way(wish: RecordsPlan) -> int:
-    """Columns of the tables that are compared: two, if there are two."""
-    return min(2, len(wish.schema.columns))
+def _way(plan: RecordsPlan) -> int:
+    """Number of columns of the marginals that are compared: two, or one if there is only one."""
+    return min(2, len(plan.schema.columns))

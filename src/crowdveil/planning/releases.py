@@ -1,13 +1,13 @@
-"""Before anybody's data are touched: what a release would be worth, from a simulation of what is expected.
+"""The expected quality of a release, from a simulation of the expected claims, before data are used.
 
-Objects are simulated with normal claims of the expected spread at random places of the range, and released
-with the very methods that would be used. Where the epsilon follows from other parameters, these are searched
-for on a small grid: those that cost no more than wished, and of them the best in a simulation of its own.
-Nothing is charged, because nothing private is looked at.
+Objects are simulated with normal claims of the expected spread at random points of the range, and released by
+the actual methods. If the epsilon of a method follows from other parameters, these are searched for on a
+small grid: of those that meet the requested epsilon, the best in a separate simulation is taken. Nothing is
+charged, because no private data are used.
 
-Errors: of the density of an object's released claims, relative to the true density's own energy; of their
-median. An object of which fewer than two claims are released shows no density, which scores 1; its median
-without any is the middle of the range.
+Errors: the integrated squared error of the density of an object's released claims, relative to the integral
+of the squared true density; and the error of their median. An object with fewer than two released claims has
+no density, which scores 1; without any, its median is the middle of the range.
 """
 
 from __future__ import annotations
@@ -21,52 +21,50 @@ from typing import Any
 
 import numpy as np
 
-from crowdveil.arrays import Floats, Ints
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.evaluation.release_measures import error_to_normal, silverman
 from crowdveil.guarantee import Guarantee, Unit
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness, seeded
-from crowdveil.releases import attempts, basic, certified, smoothed
+from crowdveil.randomness import seeded
 from crowdveil.releases.attempts import LARGEST_RATE, Attempts
 from crowdveil.releases.basic import Basic
 from crowdveil.releases.certified import USEFUL, Certified
-from crowdveil.releases.result import Release
+from crowdveil.releases.method import ReleaseMethod, release
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.smoothed import Smoothed
 
 MOST_OBJECTS = 60
-MOST_CLAIMS = 10_000  # of an object; more make every method better, and none dearer
+MOST_CLAIMS = 10_000  # simulated claims of an object; more improve every method and cost no more
 MOST_IN_ALL = 300_000
-MOST_READ = 500  # released claims of an object that its density is made of
+MOST_READ = 500  # released claims of an object that its density is computed from
 REPETITIONS = 3
 WORTHLESS = 0.6
-LARGEST_DELTA = 1e-3  # what is allowed to fail more often is no protection
+LARGEST_DELTA = 1e-3  # a guarantee that may fail more often is no protection
 
 # The grid of the search.
-NUMBERS = (1, 2, 5, 10, 30, 100, 300)  # of draws or attempts for each object
-WIDTHS = (0.25, 0.5, 1.0, 2.0)  # of kernels, in spreads
+NUMBERS = (1, 2, 5, 10, 30, 100, 300)  # draws or attempts for each object
+WIDTHS = (0.25, 0.5, 1.0, 2.0)  # bandwidths, in spreads
 PUBLIC_SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # lam of smoothed releases
-RATE_SHARE = 0.7  # of an attempt's epsilon for the noise of its test
-STRICTER = (1.0, 1.1, 1.2, 1.35, 1.5, 2.0)  # k over the least at which a lone claim hardly ever passes
-
-Parameters = Attempts | Basic | Certified | Smoothed
+RATE_SHARE = 0.7  # share of an attempt's epsilon that goes to the noise of its test
+STRICTER = (1.0, 1.1, 1.2, 1.35, 1.5, 2.0)  # factors of the least k at which a lone claim rarely passes
 
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """What the steward expects, and what she wishes."""
+    """The expected claims, and the requested release."""
 
     objects: int
     claims_per_object: int
     range: Range
     epsilon: float
-    spread: float | None = None  # of an object's claims; default a tenth of the range
-    per_object: int = 30
+    spread: float | None = None  # of an object's claims; default: a tenth of the range
+    per_object: int = 30  # released claims of an object, at most
     delta: float = 1e-6  # for methods that need one
     unit: Unit = "claim"
-    cap: int | None = None  # claims used of each user, for unit "user"
+    cap: int | None = None  # largest number of claims used of each user, for unit "user"
 
     def __post_init__(self) -> None:
         if self.objects < 1 or self.claims_per_object < 1:
@@ -77,7 +75,7 @@ class ReleasePlan:
             )
         if not 0 <= self.delta <= LARGEST_DELTA:
             raise ParameterError(f"delta must be from 0 to {LARGEST_DELTA:g}, not {self.delta:g}")
-        self.certified(pooled=False)  # refuses what no release takes
+        self.certified(pooled=False)  # raises an error for parameters that no release supports
 
     @property
     def width(self) -> float:
@@ -86,73 +84,73 @@ class ReleasePlan:
 
     @property
     def claims(self) -> int:
-        """Claims of an object, as many as are simulated."""
+        """Number of simulated claims of an object."""
         return min(self.claims_per_object, MOST_CLAIMS)
 
     @property
     def numbers(self) -> list[int]:
-        """How many claims an object may release: no more than were asked for."""
+        """Numbers of released claims of an object to try, at most `per_object`."""
         return sorted({min(number, self.per_object) for number in NUMBERS})
 
     @property
     def bandwidths(self) -> list[float]:
-        """Kernels that suit the spread, in three digits; at most a quarter of the range."""
+        """Bandwidths to try: multiples of the spread with three digits, at most a quarter of the range."""
         return sorted({_digits(min(w * self.width, self.range.length / 4)) for w in WIDTHS})
 
     def certified(self, *, pooled: bool) -> Certified:
-        """The certified release of this wish."""
+        """The parameters of a certified release under this plan."""
         return Certified(
             *(self.epsilon, self.range, self.per_object), unit=self.unit, cap=self.cap, pooled=pooled
         )
 
 
 def plan_release(plan: ReleasePlan, *, engine: LocalEngine | None = None) -> dict[str, Any]:
-    """Expected errors, cost, parameters and command of every method, and which method to use."""
+    """Expected errors, cost, parameters and command of every method, and the recommended method."""
     engine = engine or LocalEngine()
-    methods = [_row(name, found, plan, engine) for name, found in _choices(plan, engine).items()]
-    without = _without(plan)
-    worth = [
+    methods = [_row(name, choice, plan, engine) for name, choice in _choices(plan, engine).items()]
+    baseline = _without(plan)
+    useful = [
         row
         for row in methods
         if row["possible"]
         and row["method"] != "pooled"
-        and row["relative_ise"] < min(WORTHLESS, without["relative_ise"])
+        and row["relative_ise"] < min(WORTHLESS, baseline["relative_ise"])
     ]
     pooled = [row for row in methods if row["possible"] and row["method"] == "pooled"]
-    best = min(worth or pooled, key=lambda row: float(row["relative_ise"]), default=None)
+    best = min(useful or pooled, key=lambda row: float(row["relative_ise"]), default=None)
     return {
         "advice": best["method"] if best else "none",
         "command": best["command"] if best else None,
         "claims_times_epsilon": plan.claims_per_object * plan.epsilon,
         "spread": plan.width,
-        "without_release": without,
+        "without_release": baseline,
         "methods": methods,
     }
 
 
-def _choices(plan: ReleasePlan, engine: LocalEngine) -> dict[str, Parameters | str]:
-    """Each method's parameters for this wish, or why it has none."""
-    found: dict[str, Parameters | str] = {
+def _choices(plan: ReleasePlan, engine: LocalEngine) -> dict[str, ReleaseMethod | str]:
+    """The parameters of each method under this plan, or the reason why there are none."""
+    choices: dict[str, ReleaseMethod | str] = {
         "certified": _certified(plan, pooled=False),
         "pooled": _certified(plan, pooled=True),
     }
     if plan.unit != "claim":
-        return found | dict.fromkeys(("smoothed", "attempts", "basic"), "protects claims, not users")
+        return choices | dict.fromkeys(("smoothed", "attempts", "basic"), "protects claims, not users")
     unreachable = "cannot reach this epsilon with so few claims"
-    found["smoothed"] = _least_error(_smoothed(plan), plan, engine) or unreachable
-    found["attempts"] = (
+    choices["smoothed"] = _least_error(_smoothed(plan), plan, engine) or unreachable
+    choices["attempts"] = (
         (_least_error(_attempts(plan), plan, engine) or unreachable)
         if plan.delta
         else "needs a delta above 0"
     )
-    found["basic"] = Basic(plan.epsilon, plan.range)
-    return found
+    choices["basic"] = Basic(plan.epsilon, plan.range)
+    return choices
 
 
 def _certified(plan: ReleasePlan, *, pooled: bool) -> Certified | str:
     parameters = plan.certified(pooled=pooled)
     claims = plan.claims_per_object * (plan.objects if pooled else 1)
-    useful = claims * plan.epsilon / parameters.claims_protected >= USEFUL
+    useful = parameters.usefulness(Pattern.even(1, claims)) >= USEFUL
     return parameters if useful else "too few claims for this epsilon: little but noise"
 
 
@@ -160,34 +158,36 @@ def _certified(plan: ReleasePlan, *, pooled: bool) -> Certified | str:
 
 
 def _smoothed(plan: ReleasePlan) -> Iterator[Smoothed]:
-    """For each number of draws and bandwidth: the smallest public share that is private enough."""
+    """For each number of draws and bandwidth, the smallest public share that meets the epsilon."""
     for draws in plan.numbers:
         for bandwidth in plan.bandwidths:
-            made = [Smoothed(plan.range, bandwidth, draws, lam, plan.delta) for lam in PUBLIC_SHARES]
-            first = bisect_left(made, True, key=lambda one: one.epsilon(plan.claims) <= plan.epsilon)
-            yield from made[first : first + 1]
+            candidates = [Smoothed(plan.range, bandwidth, draws, lam, plan.delta) for lam in PUBLIC_SHARES]
+            first = bisect_left(candidates, True, key=lambda one: one.epsilon(plan.claims) <= plan.epsilon)
+            yield from candidates[first : first + 1]
 
 
 def _attempts(plan: ReleasePlan) -> Iterator[Attempts]:
-    """For each number of attempts: the smallest k that is private enough, with each bandwidth."""
+    """For each number of attempts, the smallest k that meets the epsilon, with each bandwidth."""
     for times in plan.numbers:
         rate = _digits(min(max(RATE_SHARE * plan.epsilon / times, 1e-6), LARGEST_RATE))
-        # From here on a lone claim passes with a probability of at most delta.
+        # With k >= least, a lone claim passes with probability at most delta.
         least = 1 + max(0.0, log(times / (2 * plan.claims * plan.delta))) / rate
-        made = [
+        candidates = [
             Attempts(plan.range, plan.bandwidths[0], times, k, epsilon0=rate, delta=plan.delta)
             for k in (ceil(least * factor) for factor in STRICTER)
             if k <= plan.claims
         ]
-        first = bisect_left(made, True, key=lambda one: one.epsilon([plan.claims]) <= plan.epsilon)
-        for one in made[first : first + 1]:
-            yield from (replace(one, bandwidth=bandwidth) for bandwidth in plan.bandwidths)
+        first = bisect_left(
+            candidates, True, key=lambda candidate: candidate.epsilon([plan.claims]) <= plan.epsilon
+        )
+        for candidate in candidates[first : first + 1]:
+            yield from (replace(candidate, bandwidth=bandwidth) for bandwidth in plan.bandwidths)
 
 
 def _least_error(
-    candidates: Iterable[Parameters], plan: ReleasePlan, engine: LocalEngine
-) -> Parameters | None:
-    """The candidate with the smallest error in a simulation that is not used again."""
+    candidates: Iterable[ReleaseMethod], plan: ReleasePlan, engine: LocalEngine
+) -> ReleaseMethod | None:
+    """The candidate with the smallest error, in a simulation that is used for nothing else."""
     return min(candidates, key=lambda one: _trial(one, plan, REPETITIONS, engine), default=None)
 
 
@@ -198,12 +198,13 @@ def _digits(number: float) -> float:
 # --- judging ------------------------------------------------------------------------------------------------
 
 
-def _row(method: str, found: Parameters | str, plan: ReleasePlan, engine: LocalEngine) -> dict[str, Any]:
-    if isinstance(found, str):
+def _row(method: str, choice: ReleaseMethod | str, plan: ReleasePlan, engine: LocalEngine) -> dict[str, Any]:
+    if isinstance(choice, str):
         empty = ("relative_ise", "centre_error", "epsilon", "delta", "parameters", "command")
-        return {"method": method, "possible": False, "why": found, **dict.fromkeys(empty)}
-    scores = [_trial(found, plan, seed, engine) for seed in range(REPETITIONS)]
-    cost = _cost(found, np.array([plan.claims]))
+        return {"method": method, "possible": False, "why": choice, **dict.fromkeys(empty)}
+    scores = [_trial(choice, plan, seed, engine) for seed in range(REPETITIONS)]
+    cost = choice.promise(Pattern.even(1, plan.claims))
+    assert isinstance(cost, Guarantee)
     return {
         "method": method,
         "possible": True,
@@ -211,22 +212,24 @@ def _row(method: str, found: Parameters | str, plan: ReleasePlan, engine: LocalE
         **_named(np.mean(scores, axis=0)),
         "epsilon": cost.epsilon,
         "delta": cost.delta,
-        "parameters": {name: value for name, (value, _) in _public(found).items()},
-        "command": _command(found),
+        "parameters": {name: value for name, (value, _) in _public(choice).items()},
+        "command": _command(choice),
     }
 
 
-def _trial(parameters: Parameters, plan: ReleasePlan, seed: int, engine: LocalEngine) -> tuple[float, float]:
-    """The errors of one simulated release; a pooled one says the same about every object."""
+def _trial(
+    parameters: ReleaseMethod, plan: ReleasePlan, seed: int, engine: LocalEngine
+) -> tuple[float, float]:
+    """The errors of one simulated release; a pooled release has the same claims for every object."""
     claims, centres = _simulated(plan, seed)
-    made = _release(claims, parameters, rng=seeded(seed), engine=engine)
-    return _errors(lambda i: made.of(min(i, len(made.objects) - 1)), centres, plan)
+    drawn = release(claims, parameters, rng=seeded(seed), engine=engine)
+    return _errors(lambda i: drawn.of(min(i, len(drawn.objects) - 1)), centres, plan)
 
 
 def _without(plan: ReleasePlan) -> dict[str, float]:
-    """The errors of whoever knows no more than the range."""
-    even = np.linspace(plan.range.low, plan.range.high, MOST_READ)
-    scores = [_errors(lambda _: even, _simulated(plan, seed)[1], plan) for seed in range(REPETITIONS)]
+    """The errors of the uniform density on the range, which needs no release."""
+    uniform = np.linspace(plan.range.low, plan.range.high, MOST_READ)
+    scores = [_errors(lambda _: uniform, _simulated(plan, seed)[1], plan) for seed in range(REPETITIONS)]
     return _named(np.mean(scores, axis=0))
 
 
@@ -236,7 +239,7 @@ def _named(errors: Floats) -> dict[str, float]:
 
 @lru_cache(maxsize=REPETITIONS + 1)
 def _simulated(plan: ReleasePlan, seed: int) -> tuple[Claims, Floats]:
-    """Claims, each by a user of its own (who made them changes nothing), and the objects' centres."""
+    """Simulated claims, each of a different user (users do not matter here), and the objects' centres."""
     n = plan.claims
     objects = min(plan.objects, MOST_OBJECTS, MOST_IN_ALL // n)
     rng = seeded(seed)
@@ -250,50 +253,36 @@ def _simulated(plan: ReleasePlan, seed: int) -> tuple[Claims, Floats]:
 
 
 def _errors(released: Callable[[int], Floats], centres: Floats, plan: ReleasePlan) -> tuple[float, float]:
-    """The mean errors of the density and of the centre; `released` gives an object's claims, ascending."""
+    """Mean errors of the density and of the median; `released(i)` are the claims of object i, ascending."""
     energy = 1.0 / (2.0 * np.sqrt(np.pi) * plan.width)
-    ises, gaps = [], []
+    ises, distances = [], []
     for i, centre in enumerate(centres.tolist()):
         x = released(i)
         bandwidth = silverman(x, 0.1 * plan.width)
         step = max(1, x.size // MOST_READ)
-        read = x[step // 2 :: step] if x.size > 1 else x[:0]
-        ises.append(error_to_normal(read, bandwidth, centre, plan.width) / energy)
+        sample = x[step // 2 :: step] if x.size > 1 else x[:0]
+        ises.append(error_to_normal(sample, bandwidth, centre, plan.width) / energy)
         middle = float(np.median(x)) if x.size else 0.5 * (plan.range.low + plan.range.high)
-        gaps.append(abs(middle - centre))
-    return float(np.mean(ises)), float(np.mean(gaps))
+        distances.append(abs(middle - centre))
+    return float(np.mean(ises)), float(np.mean(distances))
 
 
 # --- releasing ----------------------------------------------------------------------------------------------
 
 
-def _release(claims: Claims, parameters: Parameters, *, rng: Randomness, engine: LocalEngine) -> Release:
-    methods: dict[str, Callable[..., Release]] = {
-        "attempts": attempts.release,
-        "basic": basic.release,
-        "certified": certified.release,
-        "smoothed": smoothed.release,
-    }
-    return methods[parameters.method](claims, parameters, rng=rng, engine=engine)
+def _public(parameters: ReleaseMethod) -> dict[str, tuple[Any, Any]]:
+    """Values and defaults of the parameters by name, except the range and those that are None."""
+    defaults = {field.name: field.default for field in fields(parameters)}  # type: ignore[arg-type]
+    pairs = {name: (getattr(parameters, name), default) for name, default in defaults.items()}
+    return {name: pair for name, pair in pairs.items() if name != "range" and pair[0] is not None}
 
 
-def _cost(parameters: Parameters, counts: Ints) -> Guarantee:
-    if isinstance(parameters, (Attempts, Smoothed)):
-        return parameters.cost(counts)
-    return parameters.cost()
-
-
-def _public(parameters: Parameters) -> dict[str, tuple[Any, Any]]:
-    """Parameters besides the range by name: their values and defaults."""
-    every = {field.name: (getattr(parameters, field.name), field.default) for field in fields(parameters)}
-    return {name: pair for name, pair in every.items() if name != "range" and pair[0] is not None}
-
-
-def _command(parameters: Parameters) -> str:
-    """The command that makes this release; its options have the parameters' names."""
+def _command(parameters: ReleaseMethod) -> str:
+    """The command for this release; its options have the names of the parameters."""
     words = ["crowdveil release CLAIMS"]
-    if not isinstance(parameters, Certified):
-        words.append(f"--method {parameters.method}")
+    if parameters.name != Certified.name:
+        words.append(f"--method {parameters.name}")
+    assert parameters.range is not None
     words.append(f"--range {_exact(parameters.range.low)}:{_exact(parameters.range.high)}")
     for name, (value, default) in _public(parameters).items():
         option = "--" + name.replace("_", "-")
@@ -303,5 +292,5 @@ def _command(parameters: Parameters) -> str:
 
 
 def _exact(value: float | str) -> str:
-    """All digits: fewer could make another epsilon or range."""
+    """A number with all its digits: with fewer, epsilon or the range could differ."""
     return str(value).removesuffix(".0")

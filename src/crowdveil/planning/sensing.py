@@ -1,14 +1,14 @@
-"""Before anybody is asked anything: which noise a sensing campaign needs, and what its truths will be worth.
+"""The noise that a sensing campaign needs and the expected errors of its truths, before data are collected.
 
-A wish (people, range, epsilon, perhaps an error) becomes the parameters of each mechanism that runs on
-people's devices. Claims are simulated as expected, perturbed with these very mechanisms and combined by truth
-discovery. Nothing is charged, because nothing private is looked at.
+A plan (people, range, epsilon, perhaps an error) is turned into the parameters of each mechanism that runs on
+people's devices. The expected claims are simulated, perturbed by these mechanisms and combined by truth
+discovery. Nothing is charged, because no private data are used.
 
-Of all laws floor + Exp(rate) of a user's variance that meet an epsilon and delta, the constant one (hardly
-any exponential part) is the best, for the mean variance as for the information that ideal weights could draw
-from the claims: at epsilon 1 and delta 1e-6 an exponential part of a fifth of the floor costs 8 % in variance
-and 5 % of the information, one as large as the floor 57 % and 24 %. So it is kept at a hundredth, which costs
-0.1 % at most.
+Of all laws floor + Exp(rate) of a user's variance that meet an epsilon and delta, the constant one (almost no
+exponential part) is the best, both in mean variance and in the information that optimal weights could extract
+from the claims. At epsilon 1 and delta 1e-6 an exponential part of a fifth of the floor costs 8 % in variance
+and 5 % of the information, one as large as the floor 57 % and 24 %. So it is set to a hundredth of the floor,
+which costs 0.1 % at most.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from crowdveil.planning.releases import LARGEST_DELTA, WORTHLESS
 from crowdveil.planning.sensing_theory import TradeOff
 from crowdveil.public_range import Range
 
-MOST_OF_A_USER = 10_000  # accounting for more takes minutes
-EXTRA = 0.01  # the exponential part of a floored variance, in floors
+MOST_OF_A_USER = 10_000  # accounting for more claims takes minutes
+EXTRA = 0.01  # mean of the exponential part of a floored variance, relative to the floor
 DEFAULT_DELTA = 1e-6
 LARGEST_EPSILON = 1000.0
-TINY = 1e-6  # smallest spread and error that a plan is made for, in ranges
-ROUNDS = 10  # of asking how many people are needed
+TINY = 1e-6  # smallest spread and error of a plan, relative to the range
+ROUNDS = 10  # of the search for the number of people that are needed
 
 
 @dataclass(frozen=True)
 class SensingPlan:
-    """What the operator expects, and what she wishes."""
+    """The expected campaign, and the requested privacy and error."""
 
     users: int
     range: Range
     epsilon: float
     objects: int = 30
     claims_per_user: int | None = None  # default: one about each object
-    spread: float | None = None  # of users' errors; default a tenth of the range
-    delta: float = DEFAULT_DELTA  # 0: no mechanism that needs one
+    spread: float | None = None  # of users' errors; default: a tenth of the range
+    delta: float = DEFAULT_DELTA  # 0 excludes mechanisms that need a delta
     unit: Unit = "claim"
-    error: float | None = None  # that is wanted
+    error: float | None = None  # the requested error
 
     def __post_init__(self) -> None:
         check_whole(self.users, "the number of users")
@@ -78,12 +78,12 @@ class SensingPlan:
             )
         if self.epsilon > LARGEST_EPSILON:
             raise ParameterError(f"an epsilon above {LARGEST_EPSILON:g} protects nobody: {self.epsilon:g}")
-        Laplace(self.epsilon, self.range)  # both refuse what cannot be computed with
+        Laplace(self.epsilon, self.range)  # this and the next line raise errors for unsupported parameters
         self.theory.privacy(self.epsilon, self.delta or LARGEST_DELTA)
 
     @property
     def claims(self) -> int:
-        """Claims of a user."""
+        """Number of claims of a user."""
         return self.objects if self.claims_per_user is None else self.claims_per_user
 
     @property
@@ -93,98 +93,101 @@ class SensingPlan:
 
     @property
     def protected(self) -> int:
-        """How many claims are protected together."""
+        """Number of claims that are protected together."""
         return self.claims if self.unit == "user" else 1
 
     @property
     def campaign(self) -> ExpectedSensing:
-        """What is expected, without what is wished."""
+        """The expected campaign alone."""
         return ExpectedSensing(self.users, self.objects, self.claims, self.range, self.width)
 
     @property
     def theory(self) -> TradeOff:
-        """The campaign as the paper's theory sees it; alpha is the error wanted or else the spread."""
+        """The campaign in the paper's terms; alpha is the requested error or, without one, the spread."""
         alpha = self.width if self.error is None else self.error
         users = max(1, round(self.campaign.claims_per_object))
         return TradeOff(users, self.claims, self.range.length, self.width**-2, alpha)
 
 
-def plan_sensing(wish: SensingPlan, *, engine: LocalEngine | None = None) -> dict[str, Any]:
-    """Parameters, promises and expected errors of every mechanism, and which one to use."""
+def plan_sensing(plan: SensingPlan, *, engine: LocalEngine | None = None) -> dict[str, Any]:
+    """Parameters, guarantees and expected errors of every mechanism, and the recommended one."""
     engine = engine or LocalEngine()
-    found = _choices(wish)
-    rows = {name: _row(name, made, wish, engine) for name, made in found.items()}
-    range_only = wish.campaign.error_of_the_middle()
+    choices = _choices(plan)
+    rows = {name: _row(name, choice, plan, engine) for name, choice in choices.items()}
+    range_only = plan.campaign.error_of_the_middle()
     return {
-        **_advice(found, rows, range_only, wish, engine),
-        "error_wanted": wish.error,
-        "claims_per_object": wish.campaign.claims_per_object,
-        "extrapolated": wish.campaign.claims_per_object > MOST_CLAIMS,
-        "spread": wish.width,
-        "without_noise": wish.campaign.errors_without_noise(engine=engine),
+        **_advice(choices, rows, range_only, plan, engine),
+        "error_wanted": plan.error,
+        "claims_per_object": plan.campaign.claims_per_object,
+        "extrapolated": plan.campaign.claims_per_object > MOST_CLAIMS,
+        "spread": plan.width,
+        "without_noise": plan.campaign.errors_without_noise(engine=engine),
         "range_only": {"error": range_only},
         "mechanisms": list(rows.values()),
-        "one_claim_each": _one_claim_each(wish, engine),
-        "theory": wish.theory.to_dict(wish.epsilon, wish.delta) if wish.delta else None,
+        "one_claim_each": _one_claim_each(plan, engine),
+        "theory": plan.theory.to_dict(plan.epsilon, plan.delta) if plan.delta else None,
     }
 
 
 # --- parameters ---------------------------------------------------------------------------------------------
 
 
-def _choices(wish: SensingPlan) -> dict[str, Mechanism | str]:
-    """Each mechanism for this wish, or why there is none."""
-    found: dict[str, Mechanism | str] = {}
+def _choices(plan: SensingPlan) -> dict[str, Mechanism | str]:
+    """Each mechanism with parameters for this plan, or the reason why there is none."""
+    choices: dict[str, Mechanism | str] = {}
     for name, choose in (
         ("laplace", _laplace),
         ("variance-per-user", _shared_variance),
         ("variance-per-user-floor", _floored_variance),
     ):
         try:
-            found[name] = choose(wish)
+            choices[name] = choose(plan)
         except ParameterError as refusal:
-            found[name] = str(refusal)
-    return found
+            choices[name] = str(refusal)
+    return choices
 
 
 @lru_cache(maxsize=8)
-def _laplace(wish: SensingPlan) -> Laplace:
-    """Laplace noise; for users with the largest epsilon of a claim at which all of theirs meet the wish."""
-    if wish.protected == 1:
-        return Laplace(wish.epsilon, wish.range)
+def _laplace(plan: SensingPlan) -> Laplace:
+    """Laplace noise with the largest epsilon per claim at which the protected unit meets the plan."""
+    if plan.protected == 1:
+        return Laplace(plan.epsilon, plan.range)
 
     def meets(epsilon: float) -> bool:
-        whole = Laplace(epsilon, wish.range).user_level(wish.claims, wish.delta)
-        return whole.epsilon <= wish.epsilon
+        together = Laplace(epsilon, plan.range).user_level(plan.claims, plan.delta)
+        return together.epsilon <= plan.epsilon
 
-    low, high = _digits_down(wish.epsilon / wish.claims), wish.epsilon  # the sum meets it, one claim does not
-    while high > 1.005 * low and wish.delta:
+    low, high = (
+        _digits_down(plan.epsilon / plan.claims),
+        plan.epsilon,
+    )  # `low` meets the plan, `high` does not
+    while high > 1.005 * low and plan.delta:
         middle = sqrt(low * high)
         low, high = (middle, high) if meets(middle) else (low, middle)
-    return Laplace(_digits_down(low), wish.range)
+    return Laplace(_digits_down(low), plan.range)
 
 
-def _shared_variance(wish: SensingPlan) -> VariancePerUser:
-    """The paper's mechanism at the noise of the Laplace one: the same rate, drawn once for a user."""
-    rate = 0.5 * (_laplace(wish).epsilon / wish.range.length) ** 2
-    return VariancePerUser(_digits_down(rate), wish.range, delta=wish.delta or DEFAULT_DELTA)
+def _shared_variance(plan: SensingPlan) -> VariancePerUser:
+    """The paper's mechanism with as much noise as `_laplace`: the same rate, one variance per user."""
+    rate = 0.5 * (_laplace(plan).epsilon / plan.range.length) ** 2
+    return VariancePerUser(_digits_down(rate), plan.range, delta=plan.delta or DEFAULT_DELTA)
 
 
 @lru_cache(maxsize=8)
-def _floored_variance(wish: SensingPlan) -> VariancePerUser:
-    """The smallest floor that meets the wish, with hardly any exponential part above it."""
-    if not wish.delta:
+def _floored_variance(plan: SensingPlan) -> VariancePerUser:
+    """The smallest floor that meets the plan, with a negligible exponential part above it."""
+    if not plan.delta:
         raise ParameterError("needs a delta above 0")
 
     def floored(variance: float) -> VariancePerUser:
         rate = _digits_down(1 / (EXTRA * variance))
-        return VariancePerUser(rate, wish.range, floor=variance, delta=wish.delta)
+        return VariancePerUser(rate, plan.range, floor=variance, delta=plan.delta)
 
     def meets(variance: float) -> bool:
-        return floored(variance).delta_at(wish.epsilon, wish.protected) <= wish.delta
+        return floored(variance).delta_at(plan.epsilon, plan.protected) <= plan.delta
 
-    low = high = wish.protected * wish.range.length**2 / (2 * wish.epsilon + wish.epsilon**2)
-    least = _laplace(wish).grid.step ** 2  # a floor is rounded up to squared steps
+    low = high = plan.protected * plan.range.length**2 / (2 * plan.epsilon + plan.epsilon**2)
+    least = _laplace(plan).grid.step ** 2  # floors are rounded up to multiples of the squared step
     while not meets(high):
         low, high = high, 4 * high
     while low > least and meets(low):
@@ -196,74 +199,78 @@ def _floored_variance(wish: SensingPlan) -> VariancePerUser:
 
 
 def _digits_down(number: float) -> float:
-    """A number in three digits, never above itself."""
+    """A number rounded down to three digits."""
     unit = 10.0 ** (floor(log10(abs(number))) - 2)
-    short = float(f"{number:.3g}")
-    return short if short <= number else float(f"{number - unit:.3g}")
+    rounded = float(f"{number:.3g}")
+    return rounded if rounded <= number else float(f"{number - unit:.3g}")
 
 
 # --- a row for each mechanism -------------------------------------------------------------------------------
 
 
-def _row(name: str, made: Mechanism | str, wish: SensingPlan, engine: LocalEngine) -> dict[str, Any]:
-    if isinstance(made, str):
+def _row(name: str, choice: Mechanism | str, plan: SensingPlan, engine: LocalEngine) -> dict[str, Any]:
+    if isinstance(choice, str):
         empty = ("parameters", "average_noise", "noise_ratio", "claim", "user", "errors", "command")
-        return {"mechanism": name, "possible": False, "why": made, "meets": False, **dict.fromkeys(empty)}
-    claim, user = _promises(made, wish)
-    asked = user if wish.unit == "user" else claim
-    most = nextafter(wish.epsilon, inf)  # 0.3 is a little less than the three tenths that it means
+        return {"mechanism": name, "possible": False, "why": choice, "meets": False, **dict.fromkeys(empty)}
+    claim, user = _promises(choice, plan)
+    requested = user if plan.unit == "user" else claim
+    most = nextafter(plan.epsilon, inf)  # the float 0.3, say, is slightly below three tenths
     return {
         "mechanism": name,
         "possible": True,
         "why": None,
-        "meets": isinstance(asked, Guarantee) and asked.epsilon <= most and asked.delta <= wish.delta,
-        "parameters": _parameters(made, wish),
-        "average_noise": _average_noise(made),
-        "noise_ratio": made.noise_variance / wish.width**2,
+        "meets": isinstance(requested, Guarantee)
+        and requested.epsilon <= most
+        and requested.delta <= plan.delta,
+        "parameters": _parameters(choice, plan),
+        "average_noise": _average_noise(choice),
+        "noise_ratio": choice.noise_variance / plan.width**2,
         "claim": claim.to_dict(),
         "user": user.to_dict(),
-        "errors": wish.campaign.errors(made, engine=engine),
-        "command": _command(made),
+        "errors": plan.campaign.errors(choice, engine=engine),
+        "command": _command(choice),
     }
 
 
-def _promises(made: Mechanism, wish: SensingPlan) -> tuple[Promise, Promise]:
-    """What is promised about a claim, and to a user about all of them."""
-    if isinstance(made, Laplace):
-        return made.claim_level(), made.user_level(wish.claims, wish.delta)
-    return made.claim_level(), made.user_level(wish.claims)
+def _promises(mechanism: Mechanism, plan: SensingPlan) -> tuple[Promise, Promise]:
+    """The guarantees for a claim and for all claims of a user."""
+    if isinstance(mechanism, Laplace):
+        return mechanism.claim_level(), mechanism.user_level(plan.claims, plan.delta)
+    return mechanism.claim_level(), mechanism.user_level(plan.claims)
 
 
-def _parameters(made: Mechanism, wish: SensingPlan) -> dict[str, float]:
-    """The numbers to hand to devices: lambda2 is the rate of variances, the scale that of Laplace noise."""
-    if isinstance(made, Laplace):
-        scale = _average_noise(made)
-        return {"epsilon": made.epsilon, "scale": scale, "lambda2": 0.5 / scale**2}
-    if made.floor:
-        return {"lambda2": made.rate, "floor": made.floor, "delta": made.delta}
-    delta = max(LEAST_DELTA, made.delta_at(wish.epsilon, wish.protected))
-    return {"lambda2": made.rate, "delta_at_the_epsilon_wished": delta}
+def _parameters(mechanism: Mechanism, plan: SensingPlan) -> dict[str, float]:
+    """The parameters for devices: lambda2 is the rate of variances, `scale` that of Laplace noise."""
+    if isinstance(mechanism, Laplace):
+        scale = _average_noise(mechanism)
+        return {"epsilon": mechanism.epsilon, "scale": scale, "lambda2": 0.5 / scale**2}
+    if mechanism.floor:
+        return {"lambda2": mechanism.rate, "floor": mechanism.floor, "delta": mechanism.delta}
+    delta = max(LEAST_DELTA, mechanism.delta_at(plan.epsilon, plan.protected))
+    return {"lambda2": mechanism.rate, "delta_at_the_epsilon_wished": delta}
 
 
-def _average_noise(made: Mechanism) -> float:
-    """The mean absolute noise of a claim: sqrt(2/pi) times the mean deviation, for Laplace its scale."""
-    if isinstance(made, Laplace):
-        return float(made.scale) * made.grid.step
-    beyond = 0.5 * sqrt(pi / made.rate) * float(erfcx(sqrt(made.rate * made.floor)))
-    return sqrt(2 / pi) * (sqrt(made.floor) + beyond)
+def _average_noise(mechanism: Mechanism) -> float:
+    """Mean absolute noise of a claim: the scale of Laplace, else sqrt(2/pi) E[standard deviation]."""
+    if isinstance(mechanism, Laplace):
+        return float(mechanism.scale) * mechanism.grid.step
+    extra = 0.5 * sqrt(pi / mechanism.rate) * float(erfcx(sqrt(mechanism.rate * mechanism.floor)))
+    return sqrt(2 / pi) * (sqrt(mechanism.floor) + extra)
 
 
-def _command(made: Mechanism) -> str:
-    """The command that perturbs claims like this; all digits, as fewer could promise less."""
-    low, high = _exact(made.range.low), _exact(made.range.high)
+def _command(mechanism: Mechanism) -> str:
+    """The command for this mechanism, with all digits: with fewer, the guarantee could be weaker."""
+    low, high = _exact(mechanism.range.low), _exact(mechanism.range.high)
     words = ["crowdveil perturb claims.csv -o noisy.parquet"]
-    if isinstance(made, Laplace):
-        words.append(f"--mechanism laplace --epsilon {_exact(made.epsilon)}")
+    if isinstance(mechanism, Laplace):
+        words.append(f"--mechanism laplace --epsilon {_exact(mechanism.epsilon)}")
     else:
-        words.append(f"--mechanism gaussian-exponential --variance-per-user --lambda2 {_exact(made.rate)}")
-        if made.floor:
-            words.append(f"--floor {_exact(made.floor)}")
-            words += [f"--delta {_exact(made.delta)}"] if made.delta != DEFAULT_DELTA else []
+        words.append(
+            f"--mechanism gaussian-exponential --variance-per-user --lambda2 {_exact(mechanism.rate)}"
+        )
+        if mechanism.floor:
+            words.append(f"--floor {_exact(mechanism.floor)}")
+            words += [f"--delta {_exact(mechanism.delta)}"] if mechanism.delta != DEFAULT_DELTA else []
     return " ".join([*words, f"--range {low}:{high}"])
 
 
@@ -275,60 +282,66 @@ def _exact(value: float) -> str:
 
 
 def _advice(
-    found: dict[str, Mechanism | str],
+    choices: dict[str, Mechanism | str],
     rows: dict[str, dict[str, Any]],
     range_only: float,
-    wish: SensingPlan,
+    plan: SensingPlan,
     engine: LocalEngine,
 ) -> dict[str, Any]:
-    """The mechanism with the smallest error of those that keep the promise, and how many claims it takes.
+    """The mechanism with the smallest error among those that meet the plan, and the claims that it needs.
 
-    None is advised where the middle of the range would be hardly worse.
+    No mechanism is recommended if the middle of the range is nearly as good.
     """
     names = ("method", "error", "command", "then", "reached", "claims_per_object_needed", "people_needed")
-    told: dict[str, Any] = {"advice": "none", **dict.fromkeys(names)}
-    made = {name: one for name, one in found.items() if rows[name]["meets"] and not isinstance(one, str)}
-    if not made:
-        return told
-    best = min(made, key=lambda name: _least(rows[name]["errors"])[1])
+    advice: dict[str, Any] = {"advice": "none", **dict.fromkeys(names)}
+    suitable = {
+        name: choice
+        for name, choice in choices.items()
+        if rows[name]["meets"] and not isinstance(choice, str)
+    }
+    if not suitable:
+        return advice
+    best = min(suitable, key=lambda name: _least(rows[name]["errors"])[1])
     method, error = _least(rows[best]["errors"])
     worth = WORTHLESS * range_only
     if error < worth:
         then = "crowdveil discover noisy.parquet -o truths.csv"
         then += "" if method == METHODS[0] else f" --method {method}"  # the first is the default
-        told |= {"advice": best, "method": method, "error": error}
-        told |= {"command": rows[best]["command"], "then": then}
-    if wish.error is not None:
-        told["reached"] = error <= wish.error
-    target = worth if wish.error is None else min(worth, wish.error)
+        advice |= {"advice": best, "method": method, "error": error}
+        advice |= {"command": rows[best]["command"], "then": then}
+    if plan.error is not None:
+        advice["reached"] = error <= plan.error
+    target = worth if plan.error is None else min(worth, plan.error)
     if error > target:
-        told |= _needed(made[best], method, rows[best]["errors"], target, wish, engine)
-    return told
+        advice |= _needed(suitable[best], method, rows[best]["errors"], target, plan, engine)
+    return advice
 
 
 def _least(errors: Errors) -> tuple[str, float]:
-    """The method with the smallest error, and that error."""
-    return min(((name, told["error"]) for name, told in errors.items()), key=lambda pair: pair[1])
+    """The method of truth discovery with the smallest error, and that error."""
+    return min(((name, figures["error"]) for name, figures in errors.items()), key=lambda pair: pair[1])
 
 
 def _needed(
-    made: Mechanism, method: str, errors: Errors, wanted: float, wish: SensingPlan, engine: LocalEngine
+    mechanism: Mechanism, method: str, errors: Errors, wanted: float, plan: SensingPlan, engine: LocalEngine
 ) -> dict[str, int | None]:
-    """About how many claims an object needs for that error, and so how many people; None if no number helps.
+    """About how many claims per object, and so people, reach the error `wanted`; None if no number does.
 
-    Errors fall no faster than one over the square root of claims, so that the number is approached from
-    below. Where there is little but noise they hardly fall; the mean's say how far off that is (no method is
-    three times as good). What clamping does to them stays.
+    Errors decrease at most like one over the square root of claims, so the search approaches the number from
+    below. Under strong noise they hardly decrease at first; the mean's error bounds how far off the target is
+    (no method is three times as good). The bias by clamping remains.
     """
-    claims, each = wish.campaign.claims_per_object, wish.claims / wish.objects
-    rounds = ROUNDS if wish.campaign.lasting < wanted else 0
+    claims, claims_per_person = plan.campaign.claims_per_object, plan.claims / plan.objects
+    rounds = ROUNDS if plan.campaign.lasting < wanted else 0
     for _ in range(rounds):
-        behind = max(errors[method]["error"], errors["mean"]["error"] / 3) / wanted
-        claims *= behind**2
-        errors = replace(wish.campaign, users=ceil(claims / each)).errors(made, engine=engine)
+        ratio = max(errors[method]["error"], errors["mean"]["error"] / 3) / wanted
+        claims *= ratio**2
+        errors = replace(plan.campaign, users=ceil(claims / claims_per_person)).errors(
+            mechanism, engine=engine
+        )
         if errors[method]["error"] <= 1.05 * wanted:
-            about = _two_digits_up(claims)
-            return {"claims_per_object_needed": about, "people_needed": ceil(about / each)}
+            rounded = _two_digits_up(claims)
+            return {"claims_per_object_needed": rounded, "people_needed": ceil(rounded / claims_per_person)}
     return {"claims_per_object_needed": None, "people_needed": None}
 
 
@@ -337,14 +350,14 @@ def _two_digits_up(number: float) -> int:
     return ceil(number / unit) * unit
 
 
-def _one_claim_each(wish: SensingPlan, engine: LocalEngine) -> dict[str, Any] | None:
-    """What to expect of users who make one claim only, with all of their epsilon for it.
+def _one_claim_each(plan: SensingPlan, engine: LocalEngine) -> dict[str, Any] | None:
+    """Expected error if each user makes one claim only, with the full epsilon for it.
 
-    Fewer claims with far less noise often tell more. Only where users are protected and have several claims.
+    Fewer claims with far less noise are often better. None unless users with several claims are protected.
     """
-    if wish.protected == 1 or wish.users < wish.objects:
+    if plan.protected == 1 or plan.users < plan.objects:
         return None
-    single = replace(wish, claims_per_user=1)
-    made = _laplace(single)
-    method, error = _least(single.campaign.errors(made, engine=engine))
-    return {"method": method, "error": error, "command": _command(made)}
+    single = replace(plan, claims_per_user=1)
+    mechanism = _laplace(single)
+    method, error = _least(single.campaign.errors(mechanism, engine=engine))
+    return {"method": method, "error": error, "command": _command(mechanism)}

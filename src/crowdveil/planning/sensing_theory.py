@@ -1,21 +1,21 @@
-"""The sensing paper's theory of utility and privacy, beside what holds.
+"""The sensing paper's theorems on utility and privacy, next to corrected bounds.
 
 Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd Sensing Systems*, 2018,
 theorems 4.3 (utility), 4.8 (privacy) and 4.9 (both).
-Notation: S `users`; users' error variances are exponential with rate lambda1, variances of noise with rate
-lambda2; c = lambda1/lambda2 the noise ratio; (alpha, beta)-utility: the aggregates before and after the noise
-differ by alpha or more, on average over objects, with a probability of at most beta. epsilon, delta, b, eta
-as in the paper's privacy theorem.
+Notation: S is the number of `users`; users' error variances are exponential with rate lambda1, variances of
+the noise with rate lambda2; c = lambda1/lambda2 is the noise ratio. (alpha, beta)-utility: the probability
+that the aggregates before and after the noise differ by alpha or more, on average over objects, is at most
+beta. epsilon, delta, b and eta are those of the paper's privacy theorem.
 
-What is wrong in theorem 4.3, all of it checked by simulation (docs/guarantees/sensing.md has the privacy):
-- The threshold of alpha has a square root of 2 where its own derivation gives 2, and lambda1 upside down at
-  c = 1. As printed it is negative for c between 0.756 and 1, so that it forbids nothing there.
-- The bound on c takes the S^2 pairs of users for independent. There are S users, and S^2 should be S.
-- It replaces (E Y)^2 by something larger on the side where that weakens the condition, and it adds up numbers
-  of different units: a campaign in centimetres gets another c than the same one in metres.
-As printed the theorem is false: with c = 0.9, lambda1 = 1 and 600 users it says that a change of 0.01 has a
-probability of at most 0.1; the change is about 0.03. With the threshold mended it asks for an alpha above
-twice the users' own error, which the noise hardly ever reaches: true for crowds, and of little use.
+Errors in theorem 4.3, all checked by simulation (docs/guarantees/sensing.md treats privacy):
+- The threshold of alpha has a square root of 2 where its own derivation gives 2, and lambda1 inverted at
+  c = 1. As printed it is negative for c between 0.756 and 1, so it excludes nothing there.
+- The bound on c treats the S^2 pairs of users as independent. There are S users, and S^2 should be S.
+- It replaces (E Y)^2 by something larger on the side where that weakens the condition, and it adds numbers of
+  different units: a campaign in centimetres gets a different c than the same one in metres.
+As printed the theorem is false: with c = 0.9, lambda1 = 1 and 600 users it states that a change of 0.01 has
+probability at most 0.1; the actual change is about 0.03. With the corrected threshold it requires an alpha
+above twice the users' own error, which the noise hardly ever reaches: true for crowds, but of little use.
 """
 
 from __future__ import annotations
@@ -36,29 +36,30 @@ BETA = 0.05
 
 
 def paper_largest_noise_ratio(lambda1: float, alpha: float, beta: float, users: int) -> float:
-    """The largest c with (alpha, beta)-utility as the paper has it (refuted); below 0 there is none."""
+    """The largest c with (alpha, beta)-utility according to the paper (refuted); below 0 there is none."""
     _check_utility(lambda1, alpha, beta, users)
     of_pairs = alpha * alpha * beta * users * users / (4.0 * sqrt(2.0))
     return lambda1 * sqrt(pi) * (of_pairs + alpha * alpha * sqrt(pi) / 8.0 + alpha + 2.0 / sqrt(pi)) - 2.0
 
 
 def mean_largest_noise_ratio(lambda1: float, alpha: float, beta: float, users: int) -> float:
-    """The largest c at which the plain mean is proved to have (alpha, beta)-utility: lambda1 S alpha^2 beta.
+    """The largest c at which the plain mean provably has (alpha, beta)-utility: lambda1 S alpha^2 beta.
 
-    The mean of an object's S noises has the variance 1/(lambda2 S), whatever the claims are. The squared
-    average change over objects is at most the average of squares, and Markov's inequality does the rest.
-    Any noise of that variance will do; claims are taken to lie in the range.
+    The mean of an object's S noises has variance 1/(lambda2 S) for any claims. The squared mean change over
+    objects is at most the mean of squares, and Markov's inequality gives the bound. It holds for any noise of
+    that variance; claims are assumed to lie in the range.
     """
     _check_utility(lambda1, alpha, beta, users)
     return lambda1 * users * alpha * alpha * beta
 
 
 def paper_smallest_alpha(lambda1: float, c: float) -> float:
-    """The alpha above which the paper's theorem speaks, with its slip mended; at c = 1 by continuity.
+    """The alpha above which the paper's theorem applies, with its error corrected; at c = 1 by continuity.
 
-    2 sqrt(2/pi) E[Y], Y^2 = the error variances of two users + the noise variance of one. The paper's
-    expression with 2 for its square root of 2 is 2 sqrt 2 / (sqrt(lambda1) (1 - c)) times
-    3/4 - c (c + sqrt c + 1) / (2 (1 + sqrt c)); both have the factor 1 - sqrt c, which is cancelled here.
+    It is 2 sqrt(2/pi) E[Y], where Y^2 is the sum of the error variances of two users and the noise variance
+    of one. The paper's expression, with 2 in place of its square root of 2, is
+    2 sqrt 2 / (sqrt(lambda1) (1 - c)) times 3/4 - c (c + sqrt c + 1) / (2 (1 + sqrt c)); both have the factor
+    1 - sqrt c, which is cancelled here.
     """
     _check_ratio(lambda1, c)
     r = sqrt(c)
@@ -66,7 +67,7 @@ def paper_smallest_alpha(lambda1: float, c: float) -> float:
 
 
 def printed_smallest_alpha(lambda1: float, c: float) -> float:
-    """The same as printed in the paper: it tends to -infinity below c = 1 and to infinity above."""
+    """The threshold of alpha as printed in the paper; its limit is -infinity below c = 1, infinity above."""
     _check_ratio(lambda1, c)
     if c == 1.0:
         raise ParameterError("the printed threshold of alpha has no value at c = 1, and no limit")
@@ -93,10 +94,10 @@ def _check_ratio(lambda1: float, c: float) -> None:
 
 
 def paper_smallest_noise_ratio(lambda1: float, epsilon: float, delta: float, b: float, eta: float) -> float:
-    """The smallest c with (epsilon, delta)-privacy as the paper has it: refuted for users of several claims.
+    """The smallest c with (epsilon, delta)-privacy according to the paper (refuted for several claims).
 
-    Its width gamma_s / lambda1 comes from an inequality that holds for lambda1 <= 1 only, where the paper
-    takes lambda1 > 1; gamma_s / sqrt(lambda1) is what its argument gives.
+    Its width gamma_s / lambda1 comes from an inequality that holds only for lambda1 <= 1, while the paper
+    assumes lambda1 > 1; its argument gives gamma_s / sqrt(lambda1).
     """
     return paper_bound(lambda1, epsilon, delta, b=b, eta=eta, claims=1).noise_ratio
 
@@ -104,9 +105,9 @@ def paper_smallest_noise_ratio(lambda1: float, epsilon: float, delta: float, b: 
 def smallest_noise_ratio(
     lambda1: float, epsilon: float, delta: float, *, width: float, claims: int = 1
 ) -> float:
-    """The smallest c with (epsilon, delta) for so many claims together, one variance per user and no floor.
+    """The smallest c with (epsilon, delta) for `claims` claims together, one variance per user and no floor.
 
-    The exact delta solved for lambda2: 2 L (epsilon + L) / (claims width^2), with L = ln(1/(1 - delta)).
+    The exact delta solved for lambda2 is 2 L (epsilon + L) / (claims width^2), with L = ln(1/(1 - delta)).
     """
     for number, what in ((lambda1, "lambda1"), (epsilon, "epsilon"), (width, "the width")):
         check_positive(number, what)
@@ -117,7 +118,7 @@ def smallest_noise_ratio(
 
 
 def laplace_noise_ratio(lambda1: float, epsilon: float, *, width: float) -> float:
-    """The noise ratio of a fresh variance for each claim, which is Laplace noise, at a pure epsilon."""
+    """The noise ratio at a pure epsilon with a fresh variance for each claim, which is Laplace noise."""
     for number, what in ((lambda1, "lambda1"), (epsilon, "epsilon"), (width, "the width")):
         check_positive(number, what)
     return 2.0 * lambda1 * (width / epsilon) ** 2
@@ -128,11 +129,11 @@ def laplace_noise_ratio(lambda1: float, epsilon: float, *, width: float) -> floa
 
 @dataclass(frozen=True)
 class TradeOff:
-    """A campaign as the theory sees it: claims in a public range, users' errors, and the utility wanted."""
+    """A campaign in the terms of the theory: claims in a public range, users' errors, requested utility."""
 
-    users: int  # who make claims about an object
-    claims: int  # of a user
-    width: float  # of the range, which is also the paper's
+    users: int  # number of users with a claim about an object
+    claims: int  # number of claims of a user
+    width: float  # of the range, also used for the paper's bound
     lambda1: float
     alpha: float
     beta: float = BETA
@@ -143,30 +144,30 @@ class TradeOff:
         _check_utility(self.lambda1, self.alpha, self.beta, self.users)
 
     def privacy(self, epsilon: float, delta: float) -> dict[str, float]:
-        """The smallest noise ratios: as the paper has it, what holds for a claim, for a user, of Laplace."""
-        asked = (self.lambda1, epsilon)
+        """The smallest noise ratios: of the paper, for a claim, for a user, and of Laplace noise."""
+        arguments = (self.lambda1, epsilon)
         return {
-            "paper": paper_smallest_noise_ratio(*asked, delta, self.lambda1 * self.width, GAMMA_IS_B),
-            "claim": smallest_noise_ratio(*asked, delta, width=self.width),
-            "user": smallest_noise_ratio(*asked, delta, width=self.width, claims=self.claims),
-            "laplace_claim": laplace_noise_ratio(*asked, width=self.width),
+            "paper": paper_smallest_noise_ratio(*arguments, delta, self.lambda1 * self.width, GAMMA_IS_B),
+            "claim": smallest_noise_ratio(*arguments, delta, width=self.width),
+            "user": smallest_noise_ratio(*arguments, delta, width=self.width, claims=self.claims),
+            "laplace_claim": laplace_noise_ratio(*arguments, width=self.width),
         }
 
     def utility(self) -> dict[str, float]:
-        """The largest noise ratios: as the paper has it, and what is proved for the plain mean."""
-        asked = (self.lambda1, self.alpha, self.beta, self.users)
-        return {"paper": paper_largest_noise_ratio(*asked), "mean": mean_largest_noise_ratio(*asked)}
+        """The largest noise ratios: of the paper, and proved for the plain mean."""
+        arguments = (self.lambda1, self.alpha, self.beta, self.users)
+        return {"paper": paper_largest_noise_ratio(*arguments), "mean": mean_largest_noise_ratio(*arguments)}
 
     def paper_region(self, epsilon: float, delta: float) -> tuple[float, float] | None:
-        """The noise ratios that the paper allows (its theorem 4.9 without the threshold), or None."""
+        """The noise ratios that the paper allows (its theorem 4.9 without the threshold); None if empty."""
         return _between(self.privacy(epsilon, delta)["paper"], self.utility()["paper"])
 
     def region(self, epsilon: float, delta: float, *, unit: str = "claim") -> tuple[float, float] | None:
-        """The noise ratios that are proved to give both, for a claim or a user; None where there are none."""
+        """The noise ratios that provably give both, for a claim or a user; None if there are none."""
         return _between(self.privacy(epsilon, delta)[unit], self.utility()["mean"])
 
     def to_dict(self, epsilon: float, delta: float) -> dict[str, Any]:
-        """All of it at one epsilon and delta."""
+        """All bounds at one epsilon and delta."""
         return {
             "lambda1": self.lambda1,
             "alpha": self.alpha,

@@ -1,8 +1,8 @@
-"""Before anybody is asked anything: which mechanism sparse answers need, and what their truths will be worth.
+"""The mechanism that sparse answers need and the expected errors of its truths, before data are collected.
 
-A wish (people, objects, domain, epsilon, expected sparsity) becomes the parameters of each mechanism. Answers
-are simulated as expected, reported by these very mechanisms and combined as `discover` would. Nothing is
-charged, because nothing private is looked at.
+A plan (people, objects, domain, epsilon, expected sparsity) is turned into the parameters of each mechanism.
+The expected answers are simulated, reported by these mechanisms and combined as by `discover`. Nothing is
+charged, because no private data are used.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from crowdveil.truth import randomized
 from crowdveil.truths import Truths
 
 SEEDS = (1, 2, 3)
-MOST_OBJECTS = 200  # that are simulated: they hardly depend on each other
+MOST_OBJECTS = 200  # largest number of simulated objects: they hardly depend on each other
 MOST_USERS = 20_000
-WORTHLESS = 0.9  # of the error of the middle of the domain: not worth asking
+WORTHLESS = 0.9  # no mechanism is recommended above this share of the error of the domain's middle
 
 
 @dataclass(frozen=True)
 class SparsePlan:
-    """What the operator expects, and what she wishes."""
+    """The expected answers, and the requested privacy."""
 
     users: int
     objects: int
     domain: Domain
     epsilon: float
     sparsity: float
-    spread: float | None = None  # of people's errors; default a tenth of the domain's length
+    spread: float | None = None  # of people's errors; default: a tenth of the domain's length
     unit: Literal["cell", "user"] = "cell"
 
     def __post_init__(self) -> None:
@@ -70,64 +70,64 @@ class SparsePlan:
 
     @property
     def cell_epsilon(self) -> float:
-        """What a mechanism may spend on a cell that spends on every one."""
+        """The epsilon per cell of a mechanism that reports every cell."""
         return nextafter(self.epsilon / self.objects, 0.0) if self.unit == "user" else self.epsilon
 
     def simulation(self, *, per_user: bool) -> SimulatedAnswers:
-        """Fewer objects than expected, where there are many; then also fewer users if each is asked once."""
+        """The simulation, of at most MOST_OBJECTS objects and, if `per_user`, of users in proportion."""
         objects = min(self.objects, MOST_OBJECTS)
         users = self.users if not per_user else max(1, round(self.users * objects / self.objects))
         spread = {"good_sigma": self.width, "poor_sigma": self.width}
         return SimulatedAnswers(min(users, MOST_USERS), objects, self.sparsity, "wide", self.domain, **spread)
 
 
-def plan_sparse(wish: SparsePlan, *, engine: LocalEngine | None = None) -> dict[str, Any]:
-    """Promises and expected errors of every mechanism, and which one to use."""
+def plan_sparse(plan: SparsePlan, *, engine: LocalEngine | None = None) -> dict[str, Any]:
+    """Guarantees and expected errors of every mechanism, and the recommended one."""
     engine = engine or LocalEngine()
-    middle = _mean_error(wish, None, lambda _: middle_of(wish.domain))
-    rows = [_row(name, make, wish, engine) for name, make in CHOICES.items()]
+    middle = _mean_error(plan, None, lambda _: middle_of(plan.domain))
+    rows = [_row(name, make, plan, engine) for name, make in CHOICES.items()]
     possible = [row for row in rows if row["possible"]]
     best = min(possible, key=lambda row: row["error"], default=None)
     useful = best is not None and best["error"] < WORTHLESS * middle
     return {
         "advice": best["mechanism"] if best is not None and useful else "none",
         "error": best["error"] if best is not None and useful else None,
-        "command": _command(best["mechanism"], wish) if best is not None and useful else None,
-        "then": _then(best["mechanism"], wish) if best is not None and useful else None,
-        "unit": wish.unit,
-        "spread": wish.width,
-        "answers_per_object": wish.users * (1 - wish.sparsity),
-        "fewer_users_simulated": wish.users > MOST_USERS,
-        "without_noise": {"error": _mean_error(wish, None, lambda a: on_answers(a).estimates)},
+        "command": _command(best["mechanism"], plan) if best is not None and useful else None,
+        "then": _then(best["mechanism"], plan) if best is not None and useful else None,
+        "unit": plan.unit,
+        "spread": plan.width,
+        "answers_per_object": plan.users * (1 - plan.sparsity),
+        "fewer_users_simulated": plan.users > MOST_USERS,
+        "without_noise": {"error": _mean_error(plan, None, lambda a: on_answers(a).estimates)},
         "range_only": {"error": middle},
         "mechanisms": rows,
     }
 
 
 CHOICES: dict[str, Callable[[SparsePlan], SparseMechanism]] = {
-    "auto": lambda wish: CellResponse(
-        wish.cell_epsilon, wish.domain, recommended_levels(wish.cell_epsilon, wish.domain, wish.sparsity)
+    "auto": lambda plan: CellResponse(
+        plan.cell_epsilon, plan.domain, recommended_levels(plan.cell_epsilon, plan.domain, plan.sparsity)
     ),
-    "rr": lambda wish: CellResponse(wish.cell_epsilon, wish.domain),
-    "three-symbols": lambda wish: CellResponse(wish.cell_epsilon, wish.domain, 2),
-    "lp": lambda wish: LaplaceCells(wish.cell_epsilon, wish.domain),
-    "two-layer": lambda wish: TwoLayer(wish.cell_epsilon / 2, wish.domain),
-    "mf-sound": lambda wish: SoundFactorization(wish.cell_epsilon, wish.domain),
-    "slots": lambda wish: recommended_slots(
-        wish.epsilon, wish.domain, wish.users, wish.objects, wish.sparsity
+    "rr": lambda plan: CellResponse(plan.cell_epsilon, plan.domain),
+    "three-symbols": lambda plan: CellResponse(plan.cell_epsilon, plan.domain, 2),
+    "lp": lambda plan: LaplaceCells(plan.cell_epsilon, plan.domain),
+    "two-layer": lambda plan: TwoLayer(plan.cell_epsilon / 2, plan.domain),
+    "mf-sound": lambda plan: SoundFactorization(plan.cell_epsilon, plan.domain),
+    "slots": lambda plan: recommended_slots(
+        plan.epsilon, plan.domain, plan.users, plan.objects, plan.sparsity
     ),
 }
-"""Each mechanism for a wish; the paper's factorization is not among them, as it hides no NULL."""
+"""Each mechanism for a plan; the paper's factorization is left out, because it does not protect NULL."""
 
 
 def _row(
-    name: str, make: Callable[[SparsePlan], SparseMechanism], wish: SparsePlan, engine: LocalEngine
+    name: str, make: Callable[[SparsePlan], SparseMechanism], plan: SparsePlan, engine: LocalEngine
 ) -> dict[str, Any]:
     try:
-        mechanism = make(wish)
+        mechanism = make(plan)
     except ParameterError as error:
         return {"mechanism": name, "possible": False, "why": str(error)}
-    cell, user = mechanism.cell_level(), mechanism.user_level(wish.objects)
+    cell, user = mechanism.cell_level(), mechanism.user_level(plan.objects)
     assert isinstance(cell, Guarantee)
     assert isinstance(user, Guarantee)
     return {
@@ -135,51 +135,51 @@ def _row(
         "possible": True,
         "cell_epsilon": cell.epsilon,
         "user_epsilon": user.epsilon,
-        "bytes": _bytes(mechanism, wish.objects),
-        "error": _mean_error(wish, mechanism, lambda sent: _truths(sent, wish.sparsity, engine)),
+        "bytes": _bytes(mechanism, plan.objects),
+        "error": _mean_error(plan, mechanism, lambda sent: _truths(sent, plan.sparsity, engine)),
     }
 
 
 def _bytes(mechanism: SparseMechanism, objects: int) -> int:
-    """What a device sends."""
-    many, kind = mechanism.row(objects)
-    return many * np.dtype(kind).itemsize
+    """Number of bytes that a device sends."""
+    length, kind = mechanism.row(objects)
+    return length * np.dtype(kind).itemsize
 
 
 def _truths(reports: Reports, sparsity: float, engine: LocalEngine) -> Floats:
-    """What `discover` finds in reports, told what was expected."""
+    """Estimates from reports as by `discover`, with the expected sparsity where it has to be stated."""
     sent = reports.read()
     if isinstance(sent, LaplaceReports):
         sent = sent.cells(1.0 - sparsity)
-    found: Truths = (
+    truths: Truths = (
         randomized.discover(sent, engine=engine) if isinstance(sent, CellReports) else sent.truths()
     )
-    return found.estimates
+    return truths.estimates
 
 
 def _mean_error(
-    wish: SparsePlan, mechanism: SparseMechanism | None, found: Callable[[Any], Floats | float]
+    plan: SparsePlan, mechanism: SparseMechanism | None, estimate: Callable[[Any], Floats | float]
 ) -> float:
-    """The mean absolute error of what is found in reports, or in answers themselves."""
-    simulation = wish.simulation(per_user=isinstance(mechanism, SlotResponse))
+    """Mean absolute error of `estimate` applied to the mechanism's reports, or to answers if it is None."""
+    simulation = plan.simulation(per_user=isinstance(mechanism, SlotResponse))
     errors = []
     for seed in SEEDS:
         rng = seeded(seed)
         answers = simulation.answers(rng=rng)
-        seen = answers if mechanism is None else report(answers, mechanism, rng=rng)
-        errors.append(mae(found(seen), simulation.truth_values(rng=rng)))
+        data = answers if mechanism is None else report(answers, mechanism, rng=rng)
+        errors.append(mae(estimate(data), simulation.truth_values(rng=rng)))
     return float(np.mean(errors))
 
 
-def _then(mechanism: str, wish: SparsePlan) -> str:
-    stated = f" --sparsity {wish.sparsity:g}" if mechanism in ("lp", "slots") else ""
+def _then(mechanism: str, plan: SparsePlan) -> str:
+    stated = f" --sparsity {plan.sparsity:g}" if mechanism in ("lp", "slots") else ""
     return f"crowdveil discover reports.parquet -o truths.csv{stated}"
 
 
-def _command(mechanism: str, wish: SparsePlan) -> str:
-    epsilon = wish.epsilon if mechanism == "slots" else wish.cell_epsilon
-    stated = f" --sparsity {wish.sparsity:g}" if mechanism in ("auto", "slots") else ""
+def _command(mechanism: str, plan: SparsePlan) -> str:
+    epsilon = plan.epsilon if mechanism == "slots" else plan.cell_epsilon
+    stated = f" --sparsity {plan.sparsity:g}" if mechanism in ("auto", "slots") else ""
     return (
         f"crowdveil perturb answers.csv -o reports.parquet --mechanism {mechanism}{stated} --epsilon "
-        f"{epsilon!r} --range {wish.domain.low}:{wish.domain.high} --objects objects.txt --users users.txt"
+        f"{epsilon!r} --range {plan.domain.low}:{plan.domain.high} --objects objects.txt --users users.txt"
     )

@@ -1,11 +1,11 @@
 """The only source of randomness: ChaCha20 streams, one for each (purpose, name), under a secret key.
 
-`secure()` takes a *new* key from the operating system for every use, so that no two releases can ever share
-noise. `seeded(n)` derives its key from a number, so that a run can be repeated, and is therefore **not
-private**: whoever knows the seed can undo every draw. Results carry that mark wherever they go.
+`secure()` takes a *new* key from the operating system for every use, so no two releases share noise.
+`seeded(n)` derives its key from a number, so a run can be repeated; it is therefore **not private**, because
+anyone who knows the seed can remove the noise. Results record which of the two was used.
 
-A stream belongs to a purpose and a name (an object's): draws do not depend on threads and, under a seed, not
-on the order of rows or on which other objects there are.
+A stream belongs to a purpose and a name (of an object, say). So draws do not depend on threads and, under a
+seed, neither on the order of rows nor on the other objects.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ Name = str | int
 
 @dataclass(frozen=True)
 class Randomness:
-    """Where keys come from: the operating system, a new one each time, or a seed, always the same."""
+    """The source of keys: the operating system (a new key for each use) or a seed (always the same key)."""
 
     _seed_key: bytes | None = field(repr=False)
 
     @property
     def private(self) -> bool:
-        """Whether nobody can repeat the draws."""
+        """Whether the draws are secret, that is, not derived from a seed."""
         return self._seed_key is None
 
     def part(self, name: str) -> Randomness:
-        """Randomness for one part of a run, whose streams are apart from those of all other parts.
+        """Randomness for one part of a run, with streams independent of those of all other parts.
 
-        Without a seed there is nothing to do: no two uses share a key.
+        Without a seed this is the same object, because no two uses share a key anyway.
         """
         if self._seed_key is None:
             return self
@@ -52,8 +52,8 @@ class Randomness:
     def streams(self, names: Collection[Name], *, purpose: str) -> tuple[Words, Words]:
         """A key, and a row of nonce words for each name.
 
-        Under a key of its own, places are as good as names; under a seed's key the nonce is a hash of
-        purpose and name.
+        Under a fresh key the nonce is the index of the name; under the key of a seed it is a hash of purpose
+        and name.
         """
         person = purpose.encode()
         if len(person) > hashlib.blake2b.PERSON_SIZE:
@@ -74,7 +74,7 @@ class Randomness:
         return _words(key), _words(b"".join(digests)).reshape(-1, NONCE_WORDS)
 
     def stream(self, name: Name, *, purpose: str) -> Stream:
-        """The stream of one name, to draw arrays from."""
+        """The stream of one name, from which arrays can be drawn."""
         state = np.zeros(STATE_WORDS, dtype=np.uint32)
         key, nonces = self.streams([name], purpose=purpose)
         chacha.start(state, key, nonces[0])
@@ -86,19 +86,19 @@ def _words(data: bytes) -> Words:
 
 
 class Stream:
-    """One stream of draws; what was drawn never comes again."""
+    """One stream of draws; each call continues where the last one stopped."""
 
     def __init__(self, state: Words) -> None:
         self._state = state
 
     def uniforms(self, count: int) -> NDArray[np.float64]:
-        """Multiples of 2^-53 in [0, 1)."""
+        """Uniform draws from the multiples of 2^-53 in [0, 1)."""
         out = np.empty(count)
         samplers.fill_uniform(self._state, out)
         return out
 
     def normals(self, count: int) -> NDArray[np.float64]:
-        """Floating-point standard normals: for simulated data, never as protective noise."""
+        """Floating-point standard normal draws: for simulated data, never for privacy noise."""
         out = np.empty(count)
         samplers.fill_normal(self._state, out)
         return out
@@ -111,7 +111,7 @@ class Stream:
         return out
 
     def laplace_at_least(self, count: int, threshold: int, *, num: int, den: int) -> NDArray[np.bool_]:
-        """Exact comparisons "Laplace noise of rate num/den >= threshold"."""
+        """Exact draws of the event "continuous Laplace noise of rate num/den is at least `threshold`"."""
         _check_fraction(num, den)
         if abs(threshold) * num >= 2**62:
             raise ParameterError("the threshold is too large for this rate")
@@ -127,12 +127,21 @@ def _check_fraction(num: int, den: int) -> None:
 
 
 def secure() -> Randomness:
-    """Randomness from the operating system: the default everywhere."""
+    """Randomness from the operating system: the default everywhere.
+
+    >>> secure().private
+    True
+    """
     return Randomness(None)
 
 
 def seeded(seed: int) -> Randomness:
-    """Randomness that can be repeated, and so protects nobody."""
+    """Randomness derived from a seed: a run can be repeated, and therefore has **no privacy**.
+
+    >>> draws = [seeded(1).stream("a", purpose="example").uniforms(3) for _ in range(2)]
+    >>> bool((draws[0] == draws[1]).all())
+    True
+    """
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"a seed is a whole number of at least 0, not {seed!r}")
     digest = hashlib.blake2b(b"crowdveil seed %d" % seed, digest_size=4 * KEY_WORDS)

@@ -1,11 +1,11 @@
-"""ChaCha20 (RFC 8439) as a stream of random bits that a loop can carry in one small array.
+"""ChaCha20 (RFC 8439) as a stream of random bits whose state is one small array.
 
-Sixteen blocks are computed side by side, so that every step is a vector instruction; the stream is that of
-the blocks one after another.
+Sixteen blocks are computed at a time, so that every step is a vector instruction; the stream is the
+concatenation of the blocks.
 
 Notation: a *state* is 273 unsigned 32-bit words: the 16 words of ChaCha20's input block (constants, key,
-block counter, nonce), 16 output blocks with word w of block b at place 16 w + b, and how many of their
-words are used up.
+block counter, nonce), 16 output blocks with word w of block b at index 16 w + b, and the number of output
+words already used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Words = NDArray[np.uint32]
 KEY_WORDS = 8
 NONCE_WORDS = 3
 _BLOCK = 16  # words of a block
-_BLOCKS = 16  # blocks computed side by side
+_BLOCKS = 16  # blocks computed at a time
 _READY = _BLOCK * _BLOCKS
 _USED = _BLOCK + _READY
 STATE_WORDS = _USED + 1
@@ -29,7 +29,7 @@ _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4").astype(np.uint32)
 
 @inlined
 def _quarter(a: Words, b: Words, c: Words, d: Words) -> None:
-    """One quarter round, of the same four words of all blocks."""
+    """One quarter round on the same four words of all blocks."""
     for i in range(_BLOCKS):
         p, q, r, s = a[i], b[i], c[i], d[i]
         p = np.uint32(p + q)
@@ -55,7 +55,7 @@ def _word(out: Words, w: int) -> Words:
 
 @compiled
 def _add_input(state: Words, out: Words) -> None:
-    """Add to every output block its input block; they differ in the block counter only."""
+    """Add its input block to every output block; the input blocks differ in the block counter only."""
     for w in range(_BLOCK):
         for b in range(_BLOCKS):
             out[_BLOCKS * w + b] += state[w]
@@ -72,14 +72,14 @@ def refill(state: Words) -> None:
     out[:] = 0
     _add_input(state, out)
     for _ in range(10):
-        for lean in range(2):  # columns, then diagonals
+        for diagonal in range(2):  # columns, then diagonals
             for k in range(4):
-                b, c, d = 4 + (k + lean) % 4, 8 + (k + 2 * lean) % 4, 12 + (k + 3 * lean) % 4
+                b, c, d = 4 + (k + diagonal) % 4, 8 + (k + 2 * diagonal) % 4, 12 + (k + 3 * diagonal) % 4
                 _quarter(_word(out, k), _word(out, b), _word(out, c), _word(out, d))
     _add_input(state, out)
     state[12] += np.uint32(_BLOCKS)
     if state[12] < _BLOCKS:
-        # 2^32 blocks of one stream (256 GiB of bits): carry on in the nonce's first word, never repeat.
+        # After 2^32 blocks (256 GiB) the counter carries into the nonce's first word: blocks never repeat.
         state[13] += np.uint32(1)
     state[_USED] = 0
 

@@ -1,15 +1,16 @@
 """Exact discrete Gaussian noise, by rejection from discrete Laplace noise.
 
-Reference: Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy* (2020), algorithm 3.
-Integers and coin flips only. A variance parameter sigma^2 is a fraction num/den of integers below 2^40, at
-least 1/1000 and so below 2^40: within these bounds no product here leaves 63 bits.
+Reference: Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy*, 2020,
+arXiv:2004.00010, algorithm 3. The sampler uses integers and coin flips only. The variance parameter sigma^2
+is a fraction num/den of integers below 2^40 and at least 1/1000; within these bounds no product here exceeds
+63 bits.
 
-Notation: t = floor(sigma) + 1, y a discrete Laplace draw of scale t, taken with probability
-exp(-(|y| - sigma^2/t)^2 / (2 sigma^2)). In whole numbers the exponent is a^2 / (p r) with
+Notation: t = floor(sigma) + 1; y is a discrete Laplace draw of scale t, accepted with probability
+exp(-(|y| - sigma^2/t)^2 / (2 sigma^2)). In integers the exponent is a^2 / (p r) with
 a = | |y| den t - num |, p = 2 num, r = den t^2.
 
-A proposal of 2^13 scales or more is refused outright. It should be taken with a probability below
-exp(-3e7); the law on paper and that of the sampler differ by less than that.
+A proposal of 2^13 scales or more is always rejected. Its acceptance probability would be below exp(-3e7), so
+the law of the sampler differs from the discrete Gaussian by less than that.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from crowdveil.errors import ParameterError
 from crowdveil.randomness.chacha import Words
 from crowdveil.randomness.samplers import INTEGER_LIMIT, below, bernoulli_exp, discrete_laplace
 
-LEAST = 1000  # a variance is at least one in so many
-FARTHEST = 2**13  # scales of the proposal
-_ONE = np.int64(1)  # for a plain constant the compiler would make further samplers
+LEAST = 1000  # a variance is at least 1/LEAST
+FARTHEST = 2**13  # proposals lie below this many scales
+_ONE = np.int64(1)  # a plain constant would make numba compile the samplers once more
 
 
 def check_variance(num: int, den: int) -> None:
-    """Refuse a variance num/den that the sampler cannot take."""
+    """Raise an error if the sampler does not support the variance num/den."""
     for part in (num, den):
         if not isinstance(part, int) or not 0 < part < INTEGER_LIMIT:
             raise ParameterError("a variance num/den needs integers between 1 and 2^40")
@@ -49,7 +50,7 @@ def bernoulli_exp_product(state: Words, a: int, b: int, c: int, d: int) -> bool:
 
 @compiled
 def bernoulli_exp_square(state: Words, a: int, p: int, r: int) -> bool:
-    """Exact: true with probability exp(-a^2/(p r)), of which no square is formed.
+    """Exact: true with probability exp(-a^2/(p r)), without computing the square of a.
 
     With a = q r + s = u p + v the exponent is (q + s/r)(u + v/p) = q u + q v/p + u s/r + (s/r)(v/p).
     """
@@ -65,7 +66,7 @@ def bernoulli_exp_square(state: Words, a: int, p: int, r: int) -> bool:
 @compiled
 def discrete_gaussian(state: Words, num: int, den: int) -> int:
     """Exact: an integer y with probability proportional to exp(-y^2 / (2 num/den))."""
-    t = int(math.sqrt(num // den)) + 1  # the root of a whole number below 2^52 rounds down rightly
+    t = int(math.sqrt(num // den)) + 1  # truncating the float root is exact for integers below 2^52
     while True:
         y = discrete_laplace(state, t, _ONE)
         if abs(y) < FARTHEST * t and bernoulli_exp_square(

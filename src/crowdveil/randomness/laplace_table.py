@@ -1,14 +1,16 @@
-"""Many exact discrete Laplace draws of one public scale: a look into a table in place of many coin flips.
+"""Many exact discrete Laplace draws of one public scale, by table lookup instead of many coin flips.
 
-A draw's size is at least k if a uniform number lies below the chance of that. The uniform number has as many
-bits as it takes: the table holds the first 32 bits of each chance, and a draw whose 32 bits equal none of
-these is decided. For the others, one in a million or fewer, further bits are drawn and compared with further
-bits of the chance until they differ. So the law is the law on paper, to the last bit.
+Inverse-transform sampling: a magnitude is at least k if a uniform number lies below the tail probability of
+k. The table holds the first 32 bits of each tail probability. A uniform number whose first 32 bits equal none
+of them is decided; for the others, one in a million or fewer, further bits are drawn and compared with
+further bits of the probability until they differ. So the draws follow the discrete Laplace law exactly.
 
-A size beyond the table begins anew at its end, as coin flips without a memory do.
+A magnitude beyond the end of the table is continued by a new lookup from there: the geometric tail is
+memoryless.
 
-Notation: q = exp(-den/num) for a scale of num/den. A size is at least k >= 1 with chance 2 q^k / (1 + q), and
-what is left of it beyond the table is at least k with chance q^k. R sizes are in the table.
+Notation: q = exp(-den/num) for a scale of num/den. A size (magnitude) is at least k >= 1 with probability
+2 q^k / (1 + q); given that it lies beyond the table, the excess is at least k with probability q^k. R is the
+number of sizes in the table.
 """
 
 from __future__ import annotations
@@ -28,72 +30,72 @@ from crowdveil.randomness.chacha import Words, next32
 from crowdveil.randomness.samplers import INTEGER_LIMIT, bernoulli_exp
 
 WORD = 32
-SCALES_WITHIN = 16  # the table ends here ...
-MOST_SIZES = 4096  # ... or here
-LARGEST_SCALE = 2 * MOST_SIZES  # what lies beyond begins anew two or three times, not more often
+SCALES_WITHIN = 16  # the table covers sizes up to this many scales ...
+MOST_SIZES = 4096  # ... and at most this many sizes
+LARGEST_SCALE = 2 * MOST_SIZES  # so that a draw takes only a few lookups beyond the table
 TABLES_KEPT = 64
 _GUIDE_BITS = 10
 _REST = np.uint32(WORD - _GUIDE_BITS)
-_DIGITS = 40  # beyond those of the bits
-_LOST_DIGITS = 20  # rounding takes fewer: an exponent has at most 16 before the point, 4096 products 4
+_DIGITS = 40  # decimal digits computed beyond those that the bits need
+_LOST_DIGITS = 20  # a bound on digits lost to rounding: at most 16 in an exponent, 4 in 4096 products
 
 
 def first_bits(scale: Fraction, size: int, bits: int, *, beyond: bool) -> int:
-    """The first bits of the chance that a size, or one `beyond` the table, is at least this: a whole number.
+    """The first `bits` bits, as an integer, of the probability of at least `size`, or of such an excess.
 
-    The chance is irrational: bounds around it that are narrow enough begin with the same bits.
+    The probability is irrational, so narrow enough bounds around it begin with the same bits.
     """
     digits = _DIGITS
-    while (found := _rounded_both_ways(scale, range(size, size + 1), bits, digits, beyond)[0]) is None:
+    while (leading := _rounded_both_ways(scale, range(size, size + 1), bits, digits, beyond)[0]) is None:
         digits += _DIGITS
-    return found
+    return leading
 
 
 def _rounded_both_ways(
     scale: Fraction, sizes: range, bits: int, digits: int, beyond: bool
 ) -> list[int | None]:
-    """The first bits for each of these sizes, with so many digits to spare; None where these do not do."""
+    """As `first_bits` for each of the sizes, with `digits` spare digits; None where more are needed."""
     with localcontext(prec=ceil(0.30103 * bits) + digits) as context:
-        # decimal rounds exp correctly, so that what is lost is the rounding of its argument.
+        # decimal rounds exp correctly, so the only error is the rounding of its argument.
         step = Decimal(scale.denominator) / scale.numerator
         factor = (-step).exp()
         chance = 2**bits * (-sizes[0] * step).exp() / (1 if beyond else (1 + factor) / 2)
         lost = Decimal(10) ** (_LOST_DIGITS - context.prec)
-        found: list[int | None] = []
+        leading: list[int | None] = []
         for _ in sizes:
             low, high = int(chance - chance * lost), int(chance + chance * lost)
-            found.append(low if low == high else None)
+            leading.append(low if low == high else None)
             chance *= factor
-    return found
+    return leading
 
 
 @dataclass(frozen=True, eq=False)
 class LaplaceTable:
-    """Exact draws of one scale."""
+    """A table for exact discrete Laplace draws of one scale."""
 
     scale: Fraction
-    chances: Words  # (2, R): first bits of the chances of 1, 2, ... or more; the second row is for beyond
-    guide: Codes  # (2, 2^10): how many chances lie above all numbers that begin with these ten bits
+    chances: Words  # (2, R): first bits of the probabilities of at least 1, 2, ...; row 1 is for the excess
+    guide: Codes  # (2, 2^10): number of probabilities above all numbers that begin with these ten bits
 
     @classmethod
     def of(cls, scale: Fraction) -> LaplaceTable:
-        """The table of a scale; it is kept for the next time."""
+        """The table of a scale, from a cache of recent tables."""
         if not 0 < scale <= LARGEST_SCALE or scale.denominator >= INTEGER_LIMIT:
             raise ParameterError(f"a table is for scales up to {LARGEST_SCALE}")
         return _table(scale)
 
     def fill(self, state: Words, out: Ints) -> None:
-        """Fill `out` with draws: all sizes, then all signs."""
+        """Fill `out` with draws: first all sizes, then all signs."""
         place = 0
         while place < out.size:
-            place, row, begun = fill_sizes(state, self.chances, self.guide, place, out)
+            place, row, number = fill_sizes(state, self.chances, self.guide, place, out)
             if place < out.size:
-                out[place] += self.settled(state, row, int(begun))
+                out[place] += self.settled(state, row, int(number))
                 place += 1
         fill_signs(state, out)
 
     def settled(self, state: Words, row: int, number: int) -> int:
-        """The size for a uniform number that begins with these 32 bits, however many more it takes."""
+        """The size for a uniform number whose first 32 bits are `number`; more bits are drawn as needed."""
         size, bits = int((self.chances[row] > number).sum()), WORD
         while size < self.chances.shape[1]:
             while (chance := first_bits(self.scale, size + 1, bits, beyond=row == 1)) == number:
@@ -110,14 +112,14 @@ class LaplaceTable:
 def _table(scale: Fraction) -> LaplaceTable:
     sizes = range(1, min(MOST_SIZES, ceil(SCALES_WITHIN * scale)) + 1)
     chances, guide = np.empty((2, len(sizes)), dtype=np.uint32), np.empty((2, 1 << _GUIDE_BITS), np.int32)
-    last = np.arange(1, (1 << _GUIDE_BITS) + 1, dtype=np.int64) * (1 << int(_REST)) - 1
+    ends = np.arange(1, (1 << _GUIDE_BITS) + 1, dtype=np.int64) * (1 << int(_REST)) - 1
     for row, beyond in enumerate((False, True)):
-        found = _rounded_both_ways(scale, sizes, WORD, _DIGITS, beyond)
+        leading = _rounded_both_ways(scale, sizes, WORD, _DIGITS, beyond)
         chances[row] = [
             first_bits(scale, size, WORD, beyond=beyond) if bits is None else bits
-            for size, bits in zip(sizes, found, strict=True)
+            for size, bits in zip(sizes, leading, strict=True)
         ]
-        guide[row] = len(sizes) - np.searchsorted(chances[row][::-1], last, side="right")
+        guide[row] = len(sizes) - np.searchsorted(chances[row][::-1], ends, side="right")
     return LaplaceTable(scale, frozen(chances), frozen(guide))
 
 
@@ -129,7 +131,7 @@ def word(state: Words) -> np.uint32:
 
 @inlined
 def _looked_up(number: np.uint32, chances: Words, guide: Codes) -> int:
-    """How many chances lie above a number that begins with these bits; -1 if the bits do not tell."""
+    """Number of probabilities above a number that begins with these bits; -1 if more bits are needed."""
     size = np.int64(guide[number >> _REST])
     while size < chances.size and number < chances[size]:
         size += 1
@@ -142,9 +144,10 @@ def _looked_up(number: np.uint32, chances: Words, guide: Codes) -> int:
 def fill_sizes(
     state: Words, chances: Words, guide: Codes, first: int, out: Ints
 ) -> tuple[int, int, np.uint32]:
-    """Fill `out` with sizes from a place on, to its end or up to a size that the table does not tell.
+    """Fill `out` with sizes from index `first` on, until the end or until a draw needs more than 32 bits.
 
-    Gives that place, the row of the table, and the bits that were drawn; `out` has what came before these.
+    Returns the index of that draw, the row of the table and the 32 bits; `out` holds the part of its size
+    from earlier lookups.
     """
     sizes = chances.shape[1]
     for i in range(first, out.size):
@@ -163,7 +166,7 @@ def fill_sizes(
 
 @compiled
 def fill_signs(state: Words, out: Ints) -> None:
-    """Turn each number's sign or not, by a fair coin."""
+    """Flip the sign of each number with probability 1/2."""
     coins = np.uint32(0)
     for i in range(out.size):
         if i % WORD == 0:

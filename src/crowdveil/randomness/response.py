@@ -1,8 +1,8 @@
-"""Randomized response on K symbols (kRR) with integer weights: exact, and it says which epsilon it realises.
+"""K-ary randomized response (kRR) with integer weights: exact, with the epsilon that it realises.
 
-The true symbol has weight `keep`, each of the K - 1 others weight `other`; one is drawn with an exact
-uniform integer. Between any two inputs no output's chance changes by more than a factor keep/other, and
-some change by just that: pure epsilon = log(keep/other) for each report, with nobody to trust.
+The true symbol has weight `keep`, each of the K - 1 others weight `other`; the report is drawn with an exact
+uniform integer. The largest ratio of an output's probabilities under two inputs is keep/other, so each
+report has pure local epsilon log(keep/other) without a trusted collector.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from crowdveil.randomness.chacha import Words
 from crowdveil.randomness.samplers import INTEGER_LIMIT, below
 
 TOTAL_LIMIT = 2**62
-FINEST = 2**60  # where the search for the weight of another symbol begins: the larger, the finer keep/other
-LARGEST_EPSILON = 42  # e^42 < 2^61; a larger wish is met with this one
+FINEST = 2**60  # the largest weight tried for `other`: the larger it is, the finer the ratio keep/other
+LARGEST_EPSILON = 42  # e^42 < 2^61; a larger epsilon is replaced by this one
 _DIGITS = 60
 
 
@@ -42,13 +42,13 @@ class Response:
 
     @classmethod
     def of(cls, symbols: int, epsilon: float) -> Response:
-        """Weights whose epsilon is as close to the one asked for as they can be, and never above it."""
+        """The weights whose epsilon is as close to `epsilon` as possible, and never above it."""
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise ParameterError(f"epsilon must be a number above 0, not {epsilon}")
         if not 2 <= symbols < INTEGER_LIMIT:
             raise ParameterError(f"randomized response needs at least 2 symbols, not {symbols}")
         with localcontext(prec=_DIGITS, rounding=ROUND_FLOOR):
-            below_e = 1 - Decimal(10) ** (10 - _DIGITS)  # more than what rounding can have added
+            below_e = 1 - Decimal(10) ** (10 - _DIGITS)  # removes more than rounding can have added
             odds = Decimal(min(float(epsilon), LARGEST_EPSILON)).exp() * below_e
             other = FINEST
             while int(odds * other) + (symbols - 1) * other >= TOTAL_LIMIT:
@@ -62,7 +62,7 @@ class Response:
 
     @property
     def epsilon(self) -> float:
-        """log(keep/other), the epsilon realised, rounded up in its last bit."""
+        """The realised epsilon, log(keep/other), rounded up to a float."""
         with localcontext(prec=_DIGITS):
             exact = (Decimal(self.keep) / Decimal(self.other)).ln()
         nearest = float(exact)
@@ -70,16 +70,16 @@ class Response:
 
     @property
     def keep_chance(self) -> Fraction:
-        """The chance that a symbol is told as it is."""
+        """Probability that the true symbol is reported."""
         return Fraction(self.keep, self.total)
 
     @property
     def other_chance(self) -> Fraction:
-        """The chance of each other symbol."""
+        """Probability of each other symbol."""
         return Fraction(self.other, self.total)
 
     def perturb(self, codes: Ints, *, state: Words) -> Ints:
-        """Each code, randomized, with bits from a ChaCha20 state."""
+        """A randomized report of each code, with bits from a ChaCha20 state."""
         codes = np.asarray(codes, dtype=np.int64)
         if codes.size and not (codes.min() >= 0 and codes.max() < self.symbols):
             raise ParameterError(f"a code lies outside 0 ... {self.symbols - 1}")
@@ -90,7 +90,7 @@ class Response:
 
 @compiled
 def randomized_response(state: Words, code: int, symbols: int, keep: int, other: int) -> int:
-    """Exact: the code with weight `keep`, each of the other symbols with weight `other`."""
+    """Exact: draws the code with weight `keep` and each other symbol with weight `other`."""
     drawn = below(state, keep + (symbols - 1) * other)
     if drawn < keep:
         return code

@@ -1,8 +1,8 @@
-"""Draws from a ChaCha20 stream: exact ones on the integers, and floating-point ones for what is not noise.
+"""Draws from a ChaCha20 stream: exact ones on integers for noise, floating-point ones for everything else.
 
-The exact samplers follow Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy*
-(2020), section 5: they use integers and coin flips only, so that the law of what comes out is the law on
-paper, to the last bit. A rational num/den is given as two non-negative integers below 2^40.
+The exact samplers follow Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy*, 2020,
+arXiv:2004.00010, section 5. They use integers and coin flips only, so that the draws follow the stated law
+exactly. A rational num/den is given as two non-negative integers below 2^40.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ INTEGER_LIMIT = 2**40
 
 @inlined
 def uniform(state: Words) -> float:
-    """A multiple of 2^-53 in [0, 1)."""
+    """Uniform on the multiples of 2^-53 in [0, 1)."""
     return float(next64(state) >> np.uint64(11)) * 2.0**-53
 
 
 @inlined
 def cosine_of_turn(u: float) -> float:
-    """cos(2 pi u) for u in [0, 1], to 1e-15: the sine's series around a quarter turn."""
+    """cos(2 pi u) for u in [0, 1], with an error below 1e-15: the sine's series around a quarter turn."""
     x = 2.0 * math.pi * (abs(u - 0.5) - 0.25)
     square = x * x
     p = -1.0 / 121645100408832000.0
@@ -43,7 +43,7 @@ def cosine_of_turn(u: float) -> float:
 
 @compiled
 def normal(state: Words) -> float:
-    """A floating-point standard normal (Box and Muller): for sampling, never as protective noise."""
+    """A floating-point standard normal draw (Box and Muller): never for privacy noise."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state)))
     return radius * cosine_of_turn(uniform(state))
 
@@ -70,7 +70,7 @@ def coin(state: Words) -> bool:
 def bernoulli_exp_fraction(state: Words, num: int, den: int) -> bool:
     """Exact: true with probability exp(-num/den), for num <= den."""
     k = 1
-    # A coin of num / (den k) is one of num / den and one of 1 / k: no product that could overflow.
+    # A coin with probability num / (den k) is a coin of num / den and one of 1 / k: no product can overflow.
     while below(state, den) < num and below(state, k) == 0:
         k += 1
     return k % 2 == 1
@@ -78,7 +78,7 @@ def bernoulli_exp_fraction(state: Words, num: int, den: int) -> bool:
 
 @compiled
 def bernoulli_exp_one(state: Words) -> bool:
-    """Exact: true with probability exp(-1), with the very words that `bernoulli_exp_fraction` would use."""
+    """Exact: true with probability exp(-1); uses the same random words as `bernoulli_exp_fraction`."""
     next32(state)
     next32(state)
     k = np.uint32(2)
@@ -107,18 +107,18 @@ def bernoulli_exp(state: Words, num: int, den: int) -> bool:
 
 @compiled
 def discrete_laplace(state: Words, num: int, den: int) -> int:
-    """Exact: an integer y with probability proportional to exp(-|y| den/num), so of scale num/den."""
+    """Exact: an integer y with probability proportional to exp(-|y| den/num), that is, of scale num/den."""
     while True:
         fraction = below(state, num)
         if not bernoulli_exp_fraction(state, fraction, num):
             continue
-        whole = 0
+        quotient = 0
         while bernoulli_exp_one(state):
-            whole += 1
-        size = (fraction + num * whole) // den
+            quotient += 1
+        size = (fraction + num * quotient) // den
         if coin(state):
             if size == 0:
-                continue  # zero has one sign only
+                continue  # zero must not be counted twice
             return -size
         return size
 
@@ -127,8 +127,8 @@ def discrete_laplace(state: Words, num: int, den: int) -> int:
 def laplace_at_least(state: Words, threshold: int, num: int, den: int) -> bool:
     """Exact: true with the probability that continuous Laplace noise of rate num/den reaches `threshold`.
 
-    That is exp(-rate t)/2 for t > 0 and 1 - exp(rate t)/2 otherwise; no noise value is ever formed, so
-    none can be rounded.
+    That is exp(-rate t)/2 for t > 0 and 1 - exp(rate t)/2 otherwise. The noise itself is never computed, so
+    it cannot be rounded.
     """
     if threshold > 0:
         return coin(state) and bernoulli_exp(state, threshold * num, den)
@@ -137,14 +137,14 @@ def laplace_at_least(state: Words, threshold: int, num: int, den: int) -> bool:
 
 @compiled
 def fill_uniform(state: Words, out: NDArray[np.float64]) -> None:
-    """Fill `out` with uniforms."""
+    """Fill `out` with uniform draws."""
     for i in range(out.size):
         out[i] = uniform(state)
 
 
 @compiled
 def fill_normal(state: Words, out: NDArray[np.float64]) -> None:
-    """Fill `out` with floating-point normals."""
+    """Fill `out` with floating-point standard normal draws."""
     for i in range(out.size):
         out[i] = normal(state)
 

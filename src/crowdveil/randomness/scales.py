@@ -1,4 +1,4 @@
-"""Scales of noise that the exact samplers can take."""
+"""Scales of noise that the exact samplers support."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from crowdveil.randomness.samplers import INTEGER_LIMIT
 
 
 def at_least(scale: Fraction, *, refusal: str) -> Fraction:
-    """This scale or, if it has too many digits, one slightly above: more noise, never less."""
+    """`scale` or, if it has too many digits, a supported scale slightly above: more noise, never less.
+
+    Raises an error with the message `refusal` if the scale is too large.
+    """
     for digits in (20, 10, 0):
         if max(scale.numerator, scale.denominator) < INTEGER_LIMIT:
             return scale

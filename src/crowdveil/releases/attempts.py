@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1, inf, isfinite, log1p
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,8 +31,9 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels.attempts import attempt
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness, secure
+from crowdveil.randomness import Randomness
 from crowdveil.releases.deniability import PrivacyTest
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
 from crowdveil.releases.smoothed import DrawnOnGrid, cell_of, check_grid, gaussian_weights
 
@@ -55,6 +57,8 @@ class Attempts(DrawnOnGrid):
     delta: float = 1e-6
     resolution: float | None = None
 
+    name: ClassVar[str] = "attempts"
+
     def __post_init__(self) -> None:
         PrivacyTest(self.k, self.gamma, self.epsilon0)  # refuses what no test can use
         if self.epsilon0 > LARGEST_RATE:
@@ -68,21 +72,16 @@ class Attempts(DrawnOnGrid):
             raise ParameterError(f"delta must lie between 0 and 1, not {self.delta:g}: no test is pure")
         check_grid(self.range, self.bandwidth, self.resolution)
 
-    @property
-    def method(self) -> str:
-        """The method's name."""
-        return "attempts"
-
-    def cost(self, counts: Ints) -> Guarantee:
+    def promise(self, pattern: Pattern) -> Guarantee:
         """What a release about objects with these (public) numbers of claims costs and promises."""
-        epsilon = self.epsilon(counts.tolist())
+        epsilon = self.epsilon(pattern.per_object.tolist())
         if not isfinite(epsilon):
             raise ParameterError(
                 f"no epsilon goes with delta {self.delta:g}: with k = {self.k} and epsilon0 = "
                 f"{self.epsilon0:g} a lone claim passes too often in {self.attempts} attempts; raise "
                 "k, epsilon0 or delta, or make fewer attempts"
             )
-        return self.promise(epsilon)
+        return self.guarantee(epsilon)
 
     def epsilon(self, counts: Iterable[int]) -> float:
         """The epsilon at `delta` for a claim, where objects have these numbers of claims; infinite if none.
@@ -95,6 +94,54 @@ class Attempts(DrawnOnGrid):
         # Range, resolution and bandwidth do not matter.
         test = (self.attempts, self.k, self.gamma, self.epsilon0, self.eta, self.delta)
         return _least_epsilon(tuple(sizes.tolist()), *test)
+
+    def public(self, pattern: Pattern) -> dict[str, Any]:
+        """The different numbers of claims that objects have."""
+        return {"claims_per_object": np.unique(pattern.per_object).tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked for, as the certificate prints it."""
+        names = ("attempts", "k", "gamma", "epsilon0", "eta", "delta", "bandwidth")
+        return {name: getattr(self, name) for name in names} | self._public_grid()
+
+    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+        """What passed of `attempts` attempts for every object; values are centres of cells.
+
+        Objects in which nothing passed stay in the release, with no values: that is part of what is analysed.
+        """
+        kernel = gaussian_weights(self.kernel_width)
+        bins, cumulative = cut_bins(kernel, self.gamma), np.cumsum(kernel)
+        places = cell_of(claims.values, self.range, self.cells)
+        rate, fail = rational(self.epsilon0, what="epsilon0"), rational(self.eta, what="eta")
+        key, nonces = rng.streams(claims.objects, purpose=self.name)
+        drawn = np.empty((len(claims.objects), self.attempts), dtype=np.int64)
+        passed = np.zeros(len(claims.objects), dtype=np.int64)
+        engine.run(
+            "attempts",
+            claims,
+            lambda first, last: attempt(
+                claims.offsets,
+                places,
+                cumulative,
+                bins,
+                self.cells,
+                self.attempts,
+                self.k,
+                rate.numerator,
+                rate.denominator,
+                fail.numerator,
+                fail.denominator,
+                key,
+                nonces,
+                first,
+                last,
+                drawn,
+                passed,
+            ),
+            operations=10.0 * len(claims.objects) * self.attempts,
+        )
+        kept = np.arange(self.attempts) < passed[:, None]
+        return self.published(claims, passed, drawn[kept], seeded=not rng.private)
 
 
 @lru_cache(maxsize=256)
@@ -187,69 +234,3 @@ def cut_bins(kernel: Ints, gamma: float) -> Ints:
         smallest = ceil(Fraction(int(side[starts[-1]])) / Fraction(gamma))
         starts.append(int(np.searchsorted(falling, -smallest, side="right")))
     return np.array(starts, dtype=np.int64)
-
-
-def release(
-    claims: Claims,
-    parameters: Attempts,
-    *,
-    rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
-) -> Release:
-    """What passed of `attempts` attempts for every object; values are centres of cells.
-
-    Objects in which nothing passed stay in the release, with no values: that is part of what is analysed.
-    """
-    rng = rng or secure()
-    engine = engine or LocalEngine()
-    promise = parameters.cost(claims.counts())
-    cells = parameters.cells
-    kernel = gaussian_weights(parameters.kernel_width)
-    bins, cumulative = cut_bins(kernel, parameters.gamma), np.cumsum(kernel)
-    places = cell_of(claims.values, parameters.range, cells)
-    rate, fail = rational(parameters.epsilon0, what="epsilon0"), rational(parameters.eta, what="eta")
-    key, nonces = rng.streams(claims.objects, purpose="attempts")
-    drawn = np.empty((len(claims.objects), parameters.attempts), dtype=np.int64)
-    passed = np.zeros(len(claims.objects), dtype=np.int64)
-    engine.run(
-        "attempts",
-        claims,
-        lambda first, last: attempt(
-            claims.offsets,
-            places,
-            cumulative,
-            bins,
-            cells,
-            parameters.attempts,
-            parameters.k,
-            rate.numerator,
-            rate.denominator,
-            fail.numerator,
-            fail.denominator,
-            key,
-            nonces,
-            first,
-            last,
-            drawn,
-            passed,
-        ),
-        operations=10.0 * len(claims.objects) * parameters.attempts,
-    )
-    kept = np.arange(parameters.attempts) < passed[:, None]
-    return parameters.published(
-        "attempts",
-        claims.objects,
-        passed,
-        drawn[kept],
-        parameters={
-            "attempts": parameters.attempts,
-            "k": parameters.k,
-            "gamma": parameters.gamma,
-            "epsilon0": parameters.epsilon0,
-            "eta": parameters.eta,
-            "delta": parameters.delta,
-            "bandwidth": parameters.bandwidth,
-        },
-        promise=promise,
-        seeded=not rng.private,
-    )

@@ -12,27 +12,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdveil.accounting.events import Event, NoiseEvent
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import candidates
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
-from crowdveil.randomness import Randomness, secure
+from crowdveil.randomness import Randomness
 from crowdveil.randomness.samplers import INTEGER_LIMIT
+from crowdveil.releases.method import ReleaseMethod
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release, Status
 
 
 @dataclass(frozen=True)
-class Basic:
+class Basic(ReleaseMethod):
     """Parameters of Basic: epsilon for each claim on a public range and grid."""
 
     epsilon: float
     range: Range
     resolution: float | None = None
+
+    name: ClassVar[str] = "basic"
+    synthetic: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_resolution(self.resolution)
@@ -58,12 +65,16 @@ class Basic:
         return rational(self.epsilon, what="epsilon")
 
     @property
-    def method(self) -> str:
-        """The method's name."""
-        return "basic"
+    def scale(self) -> Fraction:
+        """The scale of the noise, in steps of the grid."""
+        return self.steps / self.realised
 
-    def cost(self) -> Guarantee:
-        """What a release with these parameters costs and promises."""
+    def events(self, _pattern: Pattern) -> tuple[Event, ...]:
+        """Noise on each claim; one claim moves by at most all steps of the grid."""
+        return (NoiseEvent("discrete_laplace", self.scale, self.steps),)
+
+    def promise(self, _pattern: Pattern) -> Guarantee:
+        """What a release with these parameters costs and promises: pure epsilon for each claim."""
         return Guarantee(
             epsilon=float(self.realised),
             delta=0.0,
@@ -77,42 +88,35 @@ class Basic:
             ),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked for, as the certificate prints it."""
+        return {
+            "epsilon": self.epsilon,
+            "range": [self.range.low, self.range.high],
+            "resolution": self.step,
+        }
 
-def release(
-    claims: Claims,
-    parameters: Basic,
-    *,
-    rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
-) -> Release:
-    """Every claim with exact noise, as many of them as there were."""
-    rng = rng or secure()
-    engine = engine or LocalEngine()
-    low, step, steps = parameters.range.low, parameters.step, parameters.steps
-    inside, _ = claims.clamped(parameters.range.low, parameters.range.high)
-    grid = np.clip(np.rint((inside.values - low) / step), 0, steps).astype(np.int64)
-    scale = steps / parameters.realised
-    key, nonces = rng.streams(claims.objects, purpose=parameters.method)
-    noisy = np.empty_like(grid)
-    engine.run(
-        "noisy claims",
-        claims,
-        lambda first, last: candidates.add_grid_noise(
-            claims.offsets, grid, scale.numerator, scale.denominator, key, nonces, first, last, noisy
-        ),
-    )
-    return Release(
-        objects=claims.objects,
-        offsets=claims.offsets,
-        values=low + step * noisy.astype(np.float64),
-        statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
-        method=parameters.method,
-        parameters={
-            "epsilon": parameters.epsilon,
-            "range": [parameters.range.low, parameters.range.high],
-            "resolution": step,
-        },
-        promise=parameters.cost(),
-        seeded=not rng.private,
-        synthetic=False,
-    )
+    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+        """Every claim with exact noise, as many of them as there were."""
+        low, step, scale = self.range.low, self.step, self.scale
+        grid = np.clip(np.rint((claims.values - low) / step), 0, self.steps).astype(np.int64)
+        key, nonces = rng.streams(claims.objects, purpose=self.name)
+        noisy = np.empty_like(grid)
+        engine.run(
+            "noisy claims",
+            claims,
+            lambda first, last: candidates.add_grid_noise(
+                claims.offsets, grid, scale.numerator, scale.denominator, key, nonces, first, last, noisy
+            ),
+        )
+        return Release(
+            objects=claims.objects,
+            offsets=claims.offsets,
+            values=low + step * noisy.astype(np.float64),
+            statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
+            method=self.name,
+            parameters=self.to_dict(),
+            promise=self.promise(Pattern.of(claims)),
+            seeded=not rng.private,
+            synthetic=self.synthetic,
+        )

@@ -1,10 +1,16 @@
 """What a certified release learns from raw claims: noisy pair distances, and a noisy histogram an object.
 
-Both are counts of claims or pairs with exact noise. Adjacency replace-one: the value of one
-claim changes; who claimed what, and so n_i, is public. One value sits in one bin of one object: L1
-sensitivity 2. One value sits in at most one pair, which moves between two bins: L1 sensitivity 2. The
-matching into pairs is uniformly random in both worlds. Adjacency add-remove: no exact count leaves this file;
-numbers of claims and of pairs are sums of noisy counts.
+Both are counts with exact noise, and each computes its own sensitivity from the neighbours that must look
+alike (derivations: docs/guarantees/certified.md).
+
+L1 sensitivity of the histograms. One value replaced leaves one bin of one object and enters another: 2. One
+claim added or removed: 1. A user of at most C claims, at most one about an object: C times that.
+
+L1 sensitivity of the pair distances, under a matching that is uniformly random in both worlds. One value
+replaced sits in at most one pair, which moves between two bins: 2. One claim added or removed: at most one
+pair appears, disappears or is rematched: 2. A user: C times that.
+
+Adjacency add-remove: no exact count leaves this file; numbers of claims and pairs are sums of noisy counts.
 """
 
 from __future__ import annotations
@@ -19,12 +25,13 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Flags, Ints
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.guarantee import Adjacency
 from crowdveil.kernels import histograms
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
+from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import CountNoise, count_noise
+from crowdveil.releases.pattern import Pattern
 
 RATIO = 1.6
 
@@ -63,19 +70,29 @@ class Histograms:
         return flags
 
 
+def pair_noise(epsilon: Fraction, neighbours: Neighbours) -> CountNoise:
+    """The noise of the pair distances. A user can move C pairs into one bin, so it is always Laplace."""
+    return count_noise(2 * neighbours.claims, epsilon)
+
+
+def histogram_noise(epsilon: Fraction, neighbours: Neighbours, delta: float = 0.0) -> CountNoise:
+    """The noise of the histograms; with a delta it is Gaussian."""
+    changed = 2 if neighbours.replaced else 1
+    return count_noise(changed * neighbours.claims, epsilon, delta)
+
+
 def pair_distances(
     claims: Claims,
     limits: Range,
     resolution: float,
     epsilon: Fraction,
-    sensitivity: int,
-    adjacency: Adjacency = "replace-one",
+    neighbours: Neighbours,
     *,
     rng: Randomness,
     engine: LocalEngine,
 ) -> PairDistances:
     """Distances of random pairs within objects, as noisy counts on a log scale. Claims lie in the range."""
-    scale = count_noise(sensitivity, epsilon).parameter
+    scale = pair_noise(epsilon, neighbours).parameter
     bins = ceil(log(limits.length / resolution) / log(RATIO)) + 1
     key, nonces = rng.streams(claims.objects, purpose="pairs")
 
@@ -89,8 +106,7 @@ def pair_distances(
         bins, num=scale.numerator, den=scale.denominator
     )
     noisy = counts + noise
-    fixed = adjacency == "replace-one"
-    pairs = int((claims.counts() // 2).sum()) if fixed else max(1, int(noisy.sum()))
+    pairs = Pattern.of(claims).pairs if neighbours.replaced else max(1, int(noisy.sum()))
     return PairDistances(noisy, resolution, pairs, float(scale))
 
 
@@ -99,15 +115,14 @@ def noisy_histograms(
     limits: Range,
     bins: int,
     epsilon: Fraction,
-    sensitivity: int,
-    adjacency: Adjacency = "replace-one",
+    neighbours: Neighbours,
     delta: float = 0.0,
     *,
     rng: Randomness,
     engine: LocalEngine,
 ) -> Histograms:
     """One noisy histogram for each object; with a delta the noise is Gaussian."""
-    noise = count_noise(sensitivity, epsilon, delta)
+    noise = histogram_noise(epsilon, neighbours, delta)
     cells = bins * CELLS
     counts = np.zeros((len(claims.objects), bins + 1), dtype=np.int64)
     shifts = np.zeros(len(claims.objects), dtype=np.int8)
@@ -132,5 +147,5 @@ def noisy_histograms(
             counts,
         ),
     )
-    told = claims.counts() if adjacency == "replace-one" else np.maximum(1, counts.sum(axis=1))
-    return Histograms(counts, shifts, told, limits, bins, noise)
+    sizes = claims.counts() if neighbours.replaced else np.maximum(1, counts.sum(axis=1))
+    return Histograms(counts, shifts, sizes, limits, bins, noise)

@@ -1,8 +1,8 @@
 """The noise of released counts: exact discrete Laplace or, where a delta is granted, discrete Gaussian.
 
-`changed` is how many counts one protected unit can change, each by at most one (the L1 sensitivity). Laplace
-noise of scale changed / epsilon is pure epsilon. Gaussian noise hides each of the changed counts, and epsilon
-at delta is that of `changed` such hidings together: less noise than Laplace's where a unit changes many.
+`changed` is the L1 sensitivity of the counts. Laplace noise of scale changed / epsilon is pure epsilon.
+Gaussian noise assumes that a protected unit changes `changed` counts by one each: it composes so many
+mechanisms of sensitivity one, which takes less noise than Laplace's where a unit changes many counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 from math import ceil, log, nextafter, sinh, sqrt
 
-from crowdveil.accounting import Noise, noise_epsilon
+from crowdveil.accounting import NoiseEvent, events_epsilon
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import scales
 from crowdveil.randomness.samplers import INTEGER_LIMIT
@@ -22,10 +22,14 @@ _FINE = 1000  # small variances are multiples of 1 / _FINE, large ones whole num
 
 @dataclass(frozen=True)
 class CountNoise:
-    """A law of whole numbers: discrete Laplace of a scale, or discrete Gaussian of a variance parameter."""
+    """A law of whole numbers: discrete Laplace of a scale, or discrete Gaussian of a variance parameter.
+
+    `changed` is the L1 sensitivity that it was made for.
+    """
 
     gaussian: bool
     parameter: Fraction
+    changed: int
 
     @property
     def variance(self) -> float:
@@ -34,13 +38,21 @@ class CountNoise:
             return float(self.parameter)
         return 0.5 / sinh(0.5 / float(self.parameter)) ** 2
 
+    @property
+    def event(self) -> NoiseEvent:
+        """This noise on the counts that one protected unit can change, for the accountant."""
+        if not self.gaussian:
+            return NoiseEvent("discrete_laplace", self.parameter, self.changed)
+        sigma = nextafter(sqrt(self.parameter), 0.0)  # never more noise than there is
+        return NoiseEvent("discrete_gaussian", sigma, 1, self.changed)
+
 
 @cache
 def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoise:
     """The least noise that makes counts (epsilon, delta)-private."""
     if not delta:
         scale = scales.at_least(changed / epsilon, refusal="epsilon is too small")
-        return CountNoise(gaussian=False, parameter=scale)
+        return CountNoise(gaussian=False, parameter=scale, changed=changed)
     # Enough is rho + 2 sqrt(rho log(1/delta)) <= epsilon (Bun and Steinke), rho = changed / (2 variance).
     cautious = -log(delta)
     enough = changed / (2 * (sqrt(cautious + float(epsilon)) - sqrt(cautious)) ** 2)
@@ -55,7 +67,7 @@ def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoi
             high = middle
         else:
             low = middle
-    noise = CountNoise(gaussian=True, parameter=Fraction(high, step))
+    noise = CountNoise(gaussian=True, parameter=Fraction(high, step), changed=changed)
     if gaussian_cost(changed, noise.parameter, delta) > epsilon:
         raise ParameterError("epsilon is too small for Gaussian noise")
     return noise
@@ -63,5 +75,4 @@ def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoi
 
 def gaussian_cost(changed: int, variance: Fraction, delta: float) -> float:
     """The epsilon at `delta` of discrete Gaussian noise on that many counts, each changed by one."""
-    sigma = nextafter(sqrt(variance), 0.0)  # never more noise than there is
-    return noise_epsilon([Noise("discrete_gaussian", sigma, 1, changed)], delta)
+    return events_epsilon([CountNoise(gaussian=True, parameter=variance, changed=changed).event], delta)

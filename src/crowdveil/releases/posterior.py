@@ -1,14 +1,18 @@
-"""Empirical Bayes on noisy histograms: what each object's density is, given what all of them look like.
+"""Empirical Bayes on noisy histograms: the posterior density of each object, under a prior learned from all.
 
-Post-processing: nothing here sees a raw claim. The prior over shapes, scales, shares of background and places
-is learned from the noisy histograms of up to 400 objects by EM; an object's own histogram is left out of the
-prior for its place.
+Post-processing: nothing here sees a raw claim. EM learns the prior of shapes, scales, shares of background
+and locations from the noisy histograms of up to 400 objects. The prior of a sampled object's location leaves
+the object's own histogram out.
+
+Every sum of floats has one order, whatever the number of threads: EM adds up blocks of a fixed size, and no
+product goes through BLAS, whose threads change last digits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, log, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +25,11 @@ from crowdveil.randomness import Randomness
 from crowdveil.releases.histogram import RATIO, Histograms, PairDistances
 from crowdveil.releases.templates import PARTS_PER_CELL, SCALES, SHAPES, SHARES, Templates, templates
 
+PROFILE_PARTS = (len(SHAPES), SCALES.size, SHARES.size)
 FEWEST_BINS, MOST_BINS = 4, 512
 ROUNDS = 15
 LARGEST_SAMPLE = 400
+OBJECTS_PER_BLOCK = 8  # of the sample; fixed, since the order of sums depends on it
 SAMPLE_BYTES = 200e6
 LARGEST_TABLE = 2048
 MOST_EXACT_TABLES, TABLES_PER_DOUBLING = 256, 64
@@ -37,10 +43,10 @@ LEAST_UNIFORM, MOST_UNIFORM = 0.02, 0.98
 def typical_spread(pairs: PairDistances, length: float) -> float:
     """The typical spread of claims within an object, from the noisy distances of random pairs.
 
-    A pair of honest claims differs by a half-normal of scale sqrt(2) spread, others by the background. The
-    estimate is the posterior mean of log spread, with a wide prior around a twelfth of the range (without it
-    noise alone can look like a tiny spread) and an even one over the spread's variation between objects and
-    the share of background; the noise's law is part of the likelihood.
+    The distance of two honest claims is half-normal with scale sqrt(2) spread; other distances follow the
+    background. The estimate is exp of the posterior mean of log spread. Its prior is wide, around a twelfth
+    of the range: without it noise alone can look like a tiny spread. The priors of the spread's variation
+    between objects and of the share of background are even. The likelihood includes the law of the noise.
     """
     smallest, bins = pairs.smallest, pairs.counts.size
     edges = np.concatenate([[0.0], smallest * RATIO ** np.arange(bins)])
@@ -57,17 +63,20 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
             near = (
                 np.exp(-0.5 * ((logs - logs[centre]) / variation) ** 2) if variation else np.eye(40)[centre]
             )
-            honest = halves @ (near / near.sum())
+            honest = (halves * (near / near.sum())).sum(axis=1)
             for share in (0.02, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9):
                 p = (1 - share) * honest + share * background
                 guesses.append(logs[centre])
                 fits.append(_log_fit(pairs, p) - 0.5 * (log(spreads[centre] / usual) / USUAL_VARIATION) ** 2)
     weights = np.exp(np.array(fits) - max(fits))
-    return exp(float(weights @ np.array(guesses) / weights.sum()))
+    return exp(float((weights * np.array(guesses)).sum() / weights.sum()))
 
 
 def _log_fit(pairs: PairDistances, p: Floats) -> float:
-    """The log-likelihood of noisy counts: normal (for the binomial) plus Laplace noise, in closed form."""
+    """The log-likelihood of noisy counts with bin probabilities p.
+
+    A count is taken for normal, in place of binomial, plus Laplace noise: that has a closed form.
+    """
     mean = pairs.pairs * p
     sd = np.sqrt(mean * (1 - p) + 1e-9)
     rate = 1.0 / pairs.scale
@@ -79,7 +88,7 @@ def _log_fit(pairs: PairDistances, p: Floats) -> float:
 
 @dataclass(frozen=True)
 class Prior:
-    """What objects look like: weights of (template, share), and of places."""
+    """What objects look like: the prior of (template, share), and that of locations."""
 
     profile: Floats  # (C, S), sums to one
     places: Floats  # (sampled + 1, cells): one row for each sampled object, the last for all others
@@ -96,14 +105,15 @@ class DensityPosterior:
         self.prior = self._learn(rng)
 
     def _likelihood_tables(self) -> tuple[Singles, Ints, Ints]:
-        """A table for each number of claims that occurs, one after the other."""
-        counts, kind = np.unique(_rounded(self._noisy.claims), return_inverse=True)
+        """One table for each number of claims, end to end; where an object's table begins; its last row."""
+        counts, table_of = np.unique(_rounded(self._noisy.claims), return_inverse=True)
         tops = np.minimum(counts, LARGEST_TABLE)
-        made = [self._table(int(top), float(n) / float(top)) for n, top in zip(counts, tops, strict=True)]
+        tables = [self._table(int(top), float(n) / float(top)) for n, top in zip(counts, tops, strict=True)]
         begins = np.concatenate([[0], np.cumsum(tops + 1)[:-1]])
-        return np.concatenate(made), begins[kind], tops[kind]
+        return np.concatenate(tables), begins[table_of], tops[table_of]
 
     def _table(self, top: int, shrunk: float) -> Singles:
+        """The table of `top` claims, each of which stands for `shrunk` claims."""
         noise = self._noisy.noise
         if noise.gaussian:
             return loops.gaussian_likelihood_table(top, noise.variance / shrunk**2)  # type: ignore[no-any-return]
@@ -119,44 +129,64 @@ class DensityPosterior:
         )
 
     def _learn(self, rng: Randomness) -> Prior:
-        """EM over a sample of objects."""
-        noisy, cells = self._noisy, self._noisy.cells
-        objects = noisy.claims.size
-        profiles = (self._templates.reach.size, SHARES.size)
-        room = int(SAMPLE_BYTES / (4.0 * cells * profiles[0] * profiles[1]))
+        """The prior, by EM over a sample of objects."""
+        objects, cells = self._noisy.claims.size, self._noisy.cells
+        sample = self._sample(rng)
+        likelihoods = self._likelihoods(sample)
+        parts = [np.full(k, 1.0 / k) for k in PROFILE_PARTS]
+        locations = np.full((sample.size, cells), 1.0 / cells)  # the posterior for each sampled object
+        even = 0.5  # the share of locations' prior that is uniform
+        for _ in range(ROUNDS):
+            profile = _joint(parts)
+            place_prior = _leave_one_out(locations, even)
+            locations, evenness, ratios = self._expected(likelihoods, profile, place_prior)
+            even = float(np.clip(np.mean(even / cells * evenness), LEAST_UNIFORM, MOST_UNIFORM))
+            expected = (ratios * profile.ravel()).reshape(PROFILE_PARTS)
+            parts = [_smoothed(expected.sum(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
+        row_of = np.full(objects, sample.size, dtype=np.int64)
+        row_of[sample] = np.arange(sample.size)
+        others = even / cells + (1 - even) * locations.mean(axis=0)
+        places = np.vstack([_leave_one_out(locations, even), others])
+        return Prior(_joint(parts).reshape(-1, SHARES.size), places, row_of)
+
+    def _sample(self, rng: Randomness) -> Ints:
+        """The objects to learn from, ascending: as many as memory allows, at most LARGEST_SAMPLE."""
+        objects = self._noisy.claims.size
+        room = int(SAMPLE_BYTES / (4.0 * self._noisy.cells * prod(PROFILE_PARTS)))
         size = min(objects, LARGEST_SAMPLE, max(1, room))
-        chosen = np.sort(rng.stream("sample", purpose="prior").uniforms(objects).argsort()[:size])
-        likelihood = np.empty((size, cells, *profiles), dtype=np.float32)
-        wanted = np.ones(profiles, dtype=np.bool_)
+        return np.sort(rng.stream("sample", purpose="prior").uniforms(objects).argsort()[:size])
+
+    def _likelihoods(self, sample: Ints) -> Singles:
+        """(sample, cells, profiles): likelihoods of sampled histograms, relative to each one's largest."""
+        shape = (sample.size, self._noisy.cells, self._templates.reach.size, SHARES.size)
+        likelihoods = np.empty(shape, dtype=np.float32)
+        wanted = np.ones(shape[2:], dtype=np.bool_)
         self._engine.spread(
             "prior",
-            size,
+            sample.size,
             lambda first, last: loops.fill_likelihoods(
-                self._evidence, chosen, wanted, first, last, likelihood
+                self._evidence, sample, wanted, first, last, likelihoods
             ),
         )
-        flat = likelihood.reshape(size * cells, -1)
-        parts = [np.full(k, 1.0 / k) for k in (len(SHAPES), SCALES.size, SHARES.size)]
-        here = np.full((size, cells), 1.0 / cells)  # posterior of each sampled object's place
-        even = 0.5
-        for _ in range(ROUNDS):
-            profile = np.einsum("a,b,c->abc", *parts).ravel()
-            place = _leave_one_out(here, even)
-            fit = (flat @ profile.astype(np.float32)).reshape(size, cells).astype(np.float64)
-            here = fit * place
-            total = here.sum(axis=1, keepdims=True)
-            here /= total
-            even = float(
-                np.clip(np.mean(even / cells * fit.sum(axis=1) / total[:, 0]), LEAST_UNIFORM, MOST_UNIFORM)
-            )
-            weight = (place / total).ravel().astype(np.float32)
-            found = ((weight @ flat) * profile).reshape(len(SHAPES), SCALES.size, SHARES.size)
-            parts = [_smoothed(found.sum(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
-        row_of = np.full(objects, size, dtype=np.int64)
-        row_of[chosen] = np.arange(size)
-        others = even / cells + (1 - even) * here.mean(axis=0)
-        places = np.vstack([_leave_one_out(here, even), others])
-        return Prior(np.einsum("a,b,c->abc", *parts).reshape(profiles), places, row_of)
+        return likelihoods.reshape(*shape[:2], -1)
+
+    def _expected(
+        self, likelihoods: Singles, profile: Floats, place_prior: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """What `loops.expect` fills for the whole sample: locations, evenness and expected profiles."""
+        size, cells, profiles = likelihoods.shape
+        locations, evenness = np.empty((size, cells)), np.empty(size)
+        blocks = np.zeros((-(-size // OBJECTS_PER_BLOCK), profiles), dtype=np.float32)
+        prior = profile.ravel().astype(np.float32)
+
+        def work(first: int, last: int) -> None:
+            for block in range(first, last):
+                begin = block * OBJECTS_PER_BLOCK
+                end = min(begin + OBJECTS_PER_BLOCK, size)
+                loops.expect(likelihoods, prior, place_prior, begin, end, locations, evenness, blocks[block])
+
+        self._engine.spread("prior", len(blocks), work, operations=float(likelihoods.size))
+        return locations, evenness, blocks.sum(axis=0, dtype=np.float64)
 
     def draw(
         self,
@@ -167,16 +197,16 @@ class DensityPosterior:
         background: bool = False,
         keep: bool = False,
     ) -> tuple[Floats, Singles]:
-        """Claims for each object (ascending, as values), and the densities themselves if they are kept.
+        """Synthetic values for each object, ascending, and the densities they are drawn from.
 
-        The even background of an object's claims is part of its density if asked for. A density is a row of
-        masses of equal parts of the range.
+        A density is a row of masses of equal parts of the range; it includes the object's even background if
+        `background`. There are no rows unless `keep`.
         """
         noisy, t = self._noisy, self._templates
         objects = noisy.claims.size
-        out = np.empty((objects, per_object))
+        positions = np.empty((objects, per_object))  # in [0, 1) of the range
         parts = noisy.cells * PARTS_PER_CELL
-        density = np.empty((objects if keep else 0, parts), dtype=np.float32)
+        densities = np.empty((objects if keep else 0, parts), dtype=np.float32)
         wanted, usual = _most(self.prior.profile, KEPT_PRIOR), _most(self.prior.profile, USUAL_PRIOR)
         log_prior = np.log(np.maximum(self.prior.profile, 1e-300))
         log_places = np.log(self.prior.places)
@@ -201,39 +231,47 @@ class DensityPosterior:
                 nonces,
                 first,
                 last,
-                density,
-                out,
+                densities,
+                positions,
             ),
         )
-        return noisy.range.low + noisy.range.length * out, density
+        return noisy.range.low + noisy.range.length * positions, densities
+
+
+def _joint(parts: Sequence[Floats]) -> Floats:
+    """The prior of (shape, scale, share), which are independent."""
+    shapes, scales, shares = parts
+    joint: Floats = shapes[:, None, None] * scales[:, None] * shares
+    return joint
 
 
 def _rounded(claims: Ints) -> Ints:
-    """Numbers of claims, large ones rounded down by up to one percent: each takes a table of its own."""
+    """Numbers of claims, large ones rounded down by at most about one percent so that they share tables."""
     steps = np.floor(TABLES_PER_DOUBLING * np.log2(np.maximum(claims, 1) / MOST_EXACT_TABLES))
     grid = np.floor(MOST_EXACT_TABLES * 2.0 ** (steps / TABLES_PER_DOUBLING)).astype(np.int64)
     rounded: Ints = np.where(claims <= MOST_EXACT_TABLES, claims, grid)
     return rounded
 
 
-def _leave_one_out(here: Floats, even: float) -> Floats:
-    """The prior of each object's place: partly even, partly where the other objects are."""
-    size, cells = here.shape
+def _leave_one_out(locations: Floats, even: float) -> Floats:
+    """The prior of each object's location: a mixture of even and the mean posterior of the other objects."""
+    size, cells = locations.shape
     if size == 1:
         return np.full((1, cells), 1.0 / cells)
-    others = np.maximum(here.sum(axis=0) - here, 0.0) / (size - 1)
+    others = np.maximum(locations.sum(axis=0) - locations, 0.0) / (size - 1)
     prior: Floats = even / cells + (1 - even) * others
     return prior
 
 
-def _smoothed(found: Floats) -> Floats:
-    weights = found + PSEUDO_COUNT / found.size
-    smoothed: Floats = weights / weights.sum()
-    return smoothed
+def _smoothed(expected: Floats) -> Floats:
+    """Expected counts as shares, with a pseudo-count."""
+    counts = expected + PSEUDO_COUNT / expected.size
+    shares: Floats = counts / counts.sum()
+    return shares
 
 
 def _most(profile: Floats, share: float) -> NDArray[np.bool_]:
-    """The fewest (template, share) pairs that hold that much of the prior."""
+    """The fewest (template, share) pairs whose prior sums to at least `share`."""
     order = np.argsort(-profile, axis=None)
     enough = int(np.searchsorted(np.cumsum(profile.ravel()[order]), share)) + 1
     wanted = np.zeros(profile.size, dtype=np.bool_)
@@ -242,10 +280,10 @@ def _most(profile: Floats, share: float) -> NDArray[np.bool_]:
 
 
 def bins_for(spread: float, claims: float, epsilon: float, length: float) -> int:
-    """How many bins the range is cut into: narrow for much data or a small spread, at least 4.
+    """The number of bins for the range: bins are narrow where data are many or the spread is small.
 
-    More bins than `finest` would each hold less than their noise: a crowd in one of them could not be told
-    from the largest noise of all the others.
+    With more bins than `finest`, a bin would hold less than its noise: a crowd in one bin could not be told
+    from the largest noise in all others.
     """
     evidence = claims * epsilon
     width = spread * float(np.clip(1.7 * (30 / evidence) ** 0.35, 0.5, 3.0))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import SEEDED, Promise
+
+if TYPE_CHECKING:
+    from crowdveil.releases.weights import Weights
 
 
 class Status(IntEnum):
@@ -41,8 +44,9 @@ class Release:
     """Synthetic claims by object (ascending values, belonging to nobody), and the promise they carry.
 
     Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` are for the steward, not for
-    publication. `seeded` is true when the draws can be repeated from a seed: then nothing is promised.
-    `synthetic` is false where each value is a person's own, with noise.
+    publication, and neither are `weights`, the reliability weights that claims were drawn with (paper mode).
+    `seeded` is true when the draws can be repeated from a seed: then nothing is promised. `synthetic` is
+    false where each value is a person's own, with noise.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -54,6 +58,8 @@ class Release:
     promise: Promise
     seeded: bool
     synthetic: bool = True
+    public: Mapping[str, Any] = field(default_factory=dict)  # public numbers that the promise depends on
+    weights: Weights | None = None
 
     def __post_init__(self) -> None:
         if self.seeded:

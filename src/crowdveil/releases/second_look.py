@@ -8,7 +8,8 @@ Sensitivity (L1). The value of one claim replaced: its user's reliability moves 
 the weights of its N - 1 other claims, by at most Q/N each and, being rounded down, less than one step more;
 the claim itself leaves one bin and enters another with at most Q each. In all less than 3 Q + C - 1 for users
 of at most C claims. A user replaced: at most 2 C Q; a user added or removed: at most C Q. No other user's
-reliability changes: grades come from the noisy histogram, which is public by then.
+reliability changes: grades come from the noisy histogram, which is public by then. A claim added or removed
+is not covered: there is no public bound on its user's claims.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ import numpy as np
 
 from crowdveil.arrays import Ints
 from crowdveil.claims import Claims
+from crowdveil.errors import ParameterError
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.randomness import Randomness
 from crowdveil.releases.histogram import Histograms
-from crowdveil.releases.noise import count_noise
+from crowdveil.releases.neighbours import Neighbours
+from crowdveil.releases.noise import CountNoise, count_noise
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.plain import bin_shares
 
 GRADES = 1000
@@ -35,17 +39,28 @@ def weight_steps(most: int) -> int:
     return min(10 * most + 100, MOST_STEPS)
 
 
-def claim_sensitivity(most: int) -> int:
-    """Of the weighted counts, when the value of one claim is replaced and users have at most `most`."""
-    return 3 * weight_steps(most) + most - 1
+def weight_noise(epsilon: Fraction, neighbours: Neighbours, most: int) -> CountNoise:
+    """The noise of weighted counts, in steps, where users have at most `most` claims (a user's cap)."""
+    steps = weight_steps(most)
+    if neighbours.unit == "user":
+        return count_noise((2 if neighbours.replaced else 1) * neighbours.claims * steps, epsilon)
+    if not neighbours.replaced:
+        raise ParameterError("reliability is not protected when claims come and go: unit user, or 0")
+    return count_noise(3 * steps + most - 1, epsilon)
+
+
+def most_claims(pattern: Pattern, neighbours: Neighbours) -> int:
+    """The public bound on a user's claims: the cap, or else the largest number where that is public."""
+    return pattern.most if neighbours.cap is None else neighbours.cap
 
 
 def weighted_histograms(
-    claims: Claims, noisy: Histograms, epsilon: Fraction, sensitivity: int, steps: int, *, rng: Randomness
+    claims: Claims, noisy: Histograms, epsilon: Fraction, neighbours: Neighbours, *, rng: Randomness
 ) -> Histograms:
     """Noisy weighted counts in the bins of the first look. Claims lie in the range."""
+    most = most_claims(Pattern.of(claims), neighbours)
+    noise, steps = weight_noise(epsilon, neighbours, most), weight_steps(most)
     counts = weighted_counts(claims, noisy, steps)
-    noise = count_noise(sensitivity, epsilon)
     drawn = rng.stream("noise", purpose="second look").discrete_laplace(
         counts.size, num=noise.parameter.numerator, den=noise.parameter.denominator
     )
@@ -75,10 +90,10 @@ def _grades(noisy: Histograms) -> Ints:
 def _weights(claims: Claims, grades: Ints, steps: int) -> Ints:
     """floor(Q times the mean grade of its user), for every claim."""
     users = claims.user_codes
-    made = np.bincount(users)
-    total = np.zeros(made.size, dtype=np.int64)
+    claims_of = np.bincount(users)
+    total = np.zeros(claims_of.size, dtype=np.int64)
     np.add.at(total, users, grades)
-    reliability = steps * total // (GRADES * np.maximum(made, 1))
+    reliability = steps * total // (GRADES * np.maximum(claims_of, 1))
     weights: Ints = reliability[users]
     return weights
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, isfinite, log, log1p, nextafter, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from scipy.special import gammaln
 
 from crowdveil.accounting import smallest_epsilon
@@ -30,7 +29,9 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels.smoothed import draw_smoothed
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
-from crowdveil.randomness import Randomness, secure
+from crowdveil.randomness import Randomness
+from crowdveil.releases.method import ReleaseMethod
+from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release, Status
 
 LARGEST_GRID = 10_000
@@ -42,7 +43,7 @@ _ROUNDING = 2.0**-50
 # --- what is drawn on a public grid, shared with the fixed-attempts mode ------------------------------------
 
 
-class DrawnOnGrid:
+class DrawnOnGrid(ReleaseMethod):
     """What methods have in common that move claims by a kernel on a public grid and publish cells of it.
 
     They are frozen dataclasses and have these fields among theirs.
@@ -52,6 +53,8 @@ class DrawnOnGrid:
     bandwidth: float
     delta: float
     resolution: float | None
+
+    depends_on_counts: ClassVar[bool] = True
 
     @property
     def cells(self) -> int:
@@ -63,7 +66,7 @@ class DrawnOnGrid:
         """The bandwidth in cells."""
         return self.bandwidth / self.range.length * self.cells
 
-    def promise(self, epsilon: float) -> Guarantee:
+    def guarantee(self, epsilon: float) -> Guarantee:
         """What is promised where the draws cost `epsilon` at `delta`."""
         return Guarantee(
             epsilon=epsilon,
@@ -78,32 +81,25 @@ class DrawnOnGrid:
             ),
         )
 
-    def published(
-        self,
-        method: str,
-        objects: pl.Series,
-        counts: Ints,
-        drawn: Ints,
-        *,
-        parameters: dict[str, Any],
-        promise: Guarantee,
-        seeded: bool,
-    ) -> Release:
+    def published(self, claims: Claims, counts: Ints, drawn: Ints, *, seeded: bool) -> Release:
         """The release of `drawn` cells, `counts` of them for each object, none for some perhaps."""
         return Release(
-            objects=objects,
+            objects=claims.objects,
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             values=centre_of(drawn, self.range, self.cells),
             statuses=np.where(counts > 0, Status.released, Status.shortfall).astype(np.int8),
-            method=method,
-            parameters={
-                **parameters,
-                "range": [self.range.low, self.range.high],
-                "resolution": self.range.length / self.cells,
-            },
-            promise=promise,
+            method=self.name,
+            parameters=self.to_dict(),
+            promise=self.promise(Pattern.of(claims)),
             seeded=seeded,
+            public=self.public(Pattern.of(claims)),
         )
+
+    def _public_grid(self) -> dict[str, Any]:
+        return {
+            "range": [self.range.low, self.range.high],
+            "resolution": self.range.length / self.cells,
+        }
 
 
 def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None:
@@ -149,6 +145,8 @@ class Smoothed(DrawnOnGrid):
     delta: float = 1e-6
     resolution: float | None = None
 
+    name: ClassVar[str] = "smoothed"
+
     def __post_init__(self) -> None:
         if not isinstance(self.per_object, int) or not 1 <= self.per_object <= LARGEST_DRAWS:
             raise ParameterError(f"per-object must be from 1 to {LARGEST_DRAWS}, not {self.per_object}")
@@ -166,14 +164,9 @@ class Smoothed(DrawnOnGrid):
         lam = rational(self.lam, what="lam")
         return lam / law(self).envelope_mass, (1 - lam) / n
 
-    @property
-    def method(self) -> str:
-        """The method's name."""
-        return "smoothed"
-
-    def cost(self, counts: Ints) -> Guarantee:
-        """What a release about objects with these (public) numbers of claims costs and promises."""
-        return self.promise(self.epsilon(int(counts.min())))
+    def promise(self, pattern: Pattern) -> Guarantee:
+        """What a release costs and promises: the epsilon of the object with the fewest claims."""
+        return self.guarantee(self.epsilon(int(pattern.per_object.min())))
 
     def epsilon(self, n: int, *, claims_per_user: int = 1) -> float:
         """The epsilon at `delta` for a claim, or a user with several; objects have at least n claims."""
@@ -183,6 +176,49 @@ class Smoothed(DrawnOnGrid):
         # A smaller q and a larger a can only cost more.
         low_q, high_a = nextafter(float(q), 0.0), nextafter(float(a), 1.0)
         return pair_epsilon(low_q, high_a, self.per_object * claims_per_user, self.delta)
+
+    def public(self, pattern: Pattern) -> dict[str, Any]:
+        """The least number of claims of an object."""
+        return {"claims_per_object": [int(pattern.per_object.min())]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked for, as the certificate prints it."""
+        return {
+            "per_object": self.per_object,
+            "lam": self.lam,
+            "bandwidth": self.bandwidth,
+            "delta": self.delta,
+            **self._public_grid(),
+        }
+
+    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+        """`per_object` exact draws for every object, whatever its claims are; values are centres of cells."""
+        places = cell_of(claims.values, self.range, self.cells)
+        weights = law(self)
+        base, kernel = np.cumsum(weights.base), np.cumsum(weights.kernel)
+        lam = rational(self.lam, what="lam")
+        key, nonces = rng.streams(claims.objects, purpose=self.name)
+        count, each = len(claims.objects), self.per_object
+        drawn = np.empty((count, each), dtype=np.int64)
+        engine.run(
+            "smoothed claims",
+            claims,
+            lambda first, last: draw_smoothed(
+                claims.offsets,
+                places,
+                base,
+                kernel,
+                lam.numerator,
+                lam.denominator,
+                key,
+                nonces,
+                first,
+                last,
+                drawn,
+            ),
+            operations=10.0 * count * each,
+        )
+        return self.published(claims, np.full(count, each), drawn.ravel(), seeded=not rng.private)
 
 
 @dataclass(frozen=True)
@@ -297,55 +333,3 @@ def _differences(q: float, a: float, draws: int) -> Floats:
     size = 4 * log_factorial[draws] + draws * (8.0 - log(q))
     probabilities: Floats = np.exp(out) * (1.0 + _ROUNDING * size)
     return probabilities
-
-
-def release(
-    claims: Claims,
-    parameters: Smoothed,
-    *,
-    rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
-) -> Release:
-    """`per_object` exact draws for every object, whatever its claims are; values are centres of cells."""
-    rng = rng or secure()
-    engine = engine or LocalEngine()
-    promise = parameters.cost(claims.counts())
-    places = cell_of(claims.values, parameters.range, parameters.cells)
-    weights = law(parameters)
-    base, kernel = np.cumsum(weights.base), np.cumsum(weights.kernel)
-    lam = rational(parameters.lam, what="lam")
-    key, nonces = rng.streams(claims.objects, purpose="smoothed")
-    count, each = len(claims.objects), parameters.per_object
-    drawn = np.empty((count, each), dtype=np.int64)
-    engine.run(
-        "smoothed claims",
-        claims,
-        lambda first, last: draw_smoothed(
-            claims.offsets,
-            places,
-            base,
-            kernel,
-            lam.numerator,
-            lam.denominator,
-            key,
-            nonces,
-            first,
-            last,
-            drawn,
-        ),
-        operations=10.0 * count * each,
-    )
-    return parameters.published(
-        "smoothed",
-        claims.objects,
-        np.full(count, each),
-        drawn.ravel(),
-        parameters={
-            "per_object": each,
-            "lam": parameters.lam,
-            "bandwidth": parameters.bandwidth,
-            "delta": parameters.delta,
-        },
-        promise=promise,
-        seeded=not rng.private,
-    )

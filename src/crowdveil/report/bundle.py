@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 from pyarrow.parquet import ParquetWriter
 
+from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
 from crowdveil.files import Folder, whole_folders
+from crowdveil.plain_data import to_json
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
-from crowdveil.report.certificate import certificate, to_json
 from crowdveil.report.pages import public_page, steward_page
 
 PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", "certificate.json", "public.html"})
@@ -39,22 +40,20 @@ def check_bundle(out: Path, source: str, *, force: bool) -> None:
             raise OutputError(f"{folder.path}: holds the input; choose another place")
 
 
-def write_bundle(
-    out: Path, release: Release, claims: Claims, weights: Weights | None, *, force: bool
-) -> None:
-    """Write both folders, or neither.
+def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) -> None:
+    """Write both folders, or neither; `claims` are the raw ones that were released.
 
     `out`: claims.parquet, claims.csv, certificate.json, public.html; safe to publish under the promise in
     the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
     """
     with whole_folders(_folders(out), force=force) as (private, public):
         _write_claims(release, public)
-        (public / "certificate.json").write_text(to_json(certificate(release)), encoding="utf-8")
+        (public / "certificate.json").write_text(to_json(of_release(release).to_dict()), encoding="utf-8")
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
-        (private / "steward.html").write_text(steward_page(release, claims, weights), encoding="utf-8")
+        (private / "steward.html").write_text(steward_page(release, claims), encoding="utf-8")
         _statuses(release, claims).write_csv(private / "statuses.csv")
-        if weights is not None:
-            _user_weights(claims, weights).write_csv(private / "weights.csv")
+        if release.weights is not None:
+            _user_weights(claims, release.weights).write_csv(private / "weights.csv")
         for path in private.iterdir():
             path.chmod(0o600)
 

@@ -1,17 +1,18 @@
 """A certificate in plain words: who is protected, from whom, how strongly, and what is not promised.
 
-A certificate is checked before it is explained (`certificate_check`); the figures are those of `beliefs`.
+A certificate is checked before it is explained (`certificates`); the figures are those of `beliefs`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate
+from crowdveil.certificates.reading import Checked
+from crowdveil.files.certificates import read_certificate
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, rounded_up
 from crowdveil.report import beliefs
-from crowdveil.report.certificate import SCHEMA_VERSION
-from crowdveil.report.certificate_check import PAPER_MODE, Certificate, read_certificate
 from crowdveil.report.wording import percent, sentence, times_as_likely, wrapped
 
 _WHO = {
@@ -37,9 +38,16 @@ _ALWAYS = [
     "What is true of people in general, or follows from what others said, is not hidden: if most people get "
     "dizzy from a drug, that says something about everybody who takes it, whether they took part or not.",
     "Releases from the same data add up; crowdveil ledger shows what was spent.",
-    "This certificate is not signed. It was checked for contradictions, but somebody careful could have "
-    "changed it: take it from the people who made the release.",
 ]
+_RECOMPUTED = (
+    "This certificate is not signed. Its numbers follow from its method and parameters, which was computed "
+    "again; but somebody careful could have changed all of them in step: take it from the people who made "
+    "the release."
+)
+_NOT_RECOMPUTED = (
+    "This certificate is not signed, and it lacks the public numbers from which its epsilon could be "
+    "computed again: take it from the people who made the release."
+)
 _UNPROTECTED = [
     "Nobody. Whoever reads the release may learn what a single person said, above all if they know something "
     "about that person already."
@@ -106,8 +114,14 @@ def explain(path: str) -> Explanation:
     return explanation(read_certificate(path))
 
 
-def explanation(certificate: Certificate) -> Explanation:
-    """The explanation of a certificate that was read."""
+def explanation(checked: Checked) -> Explanation:
+    """The explanation of a certificate that was read, and of how far it was checked."""
+    explained = _explained(checked.certificate)
+    remark = _RECOMPUTED if checked.recomputed else _NOT_RECOMPUTED
+    return replace(explained, not_promised=[*explained.not_promised, remark])
+
+
+def _explained(certificate: Certificate) -> Explanation:
     if certificate.seeded:
         return _seeded(certificate)
     if isinstance(certificate.promise, Guarantee):
@@ -144,7 +158,7 @@ def _private(certificate: Certificate, promise: Guarantee) -> Explanation:
         how_strongly=[*_strength(promise), *_several(promise)],
         assumed=[sentence(text) for text in promise.assumptions]
         + ["The release was made by crowdveil as it is published, with randomness that stayed secret."],
-        not_promised=[sentence(text) for text in certificate.not_promised] + _ALWAYS,
+        not_promised=[sentence(text) for text in certificate.not_promised()] + _ALWAYS,
         figures=beliefs.figures(promise),
         made=_made(certificate),
     )
@@ -248,7 +262,7 @@ def _deniable(certificate: Certificate, promise: Deniability) -> Explanation:
         assumed=[],
         not_promised=[
             sentence(f"differential privacy: {promise.reason_no_epsilon}"),
-            *[sentence(text) for text in certificate.not_promised],
+            *[sentence(text) for text in certificate.not_promised()],
             *_ALWAYS,
         ],
         figures={"k": promise.k, "gamma": promise.gamma, "origin_at_most_with_equal_weights": share},
@@ -271,10 +285,10 @@ def _nothing(certificate: Certificate, promise: NoGuarantee) -> Explanation:
         from_whom=["From nobody: there is no promise that would hold whatever a reader knows."],
         how_strongly=[
             sentence(f"there is no epsilon: {promise.reason}"),
-            *([example] if certificate.method in PAPER_MODE else []),
+            *([example] if certificate.kind == "release" else []),
         ],
         assumed=[],
-        not_promised=[*[sentence(text) for text in certificate.not_promised], *_ALWAYS],
+        not_promised=[*[sentence(text) for text in certificate.not_promised()], *_ALWAYS],
         figures={},
     )
 
@@ -292,6 +306,6 @@ def _seeded(certificate: Certificate) -> Explanation:
             "Not at all. What the method promises, it promises only for randomness that nobody can repeat."
         ],
         assumed=[],
-        not_promised=["Anything.", *_ALWAYS[2:]],
+        not_promised=["Anything."],
         figures={},
     )

@@ -9,12 +9,12 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crowdveil.arrays import Floats
+from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.evaluation.release_measures import silverman, theorem1_bound
 from crowdveil.releases.density import curve, support, weighted_bandwidth
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
-from crowdveil.report.certificate import certificate
 from crowdveil.report.charts import density_chart, histogram_chart
 
 ROWS_SHOWN = 200
@@ -40,7 +40,7 @@ def public_page(release: Release) -> str:
         environment()
         .get_template("public.html")
         .render(
-            certificate=certificate(release),
+            certificate=of_release(release).to_dict(),
             rows=[_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]],
             objects=int(np.count_nonzero(counts)),
             released=len(release),
@@ -69,9 +69,9 @@ def _released_picture(values: Floats) -> str:
     return density_chart(points, {"released": curve(points, values, None, spread)})
 
 
-def steward_page(release: Release, claims: Claims, weights: Weights | None) -> str:
+def steward_page(release: Release, claims: Claims) -> str:
     """What only the steward sees: statuses, users' weights, densities over raw claims, outliers."""
-    counts = claims.counts()
+    counts, weights = claims.counts(), release.weights
     status_names = [Status(code).name for code in release.statuses[:ROWS_SHOWN]]
     rows = [
         {"object": claims.objects[i], "claims": int(counts[i]), "status": status}
@@ -81,7 +81,7 @@ def steward_page(release: Release, claims: Claims, weights: Weights | None) -> s
         environment()
         .get_template("steward.html")
         .render(
-            certificate=certificate(release),
+            certificate=of_release(release).to_dict(),
             statuses=release.status_counts(),
             rows=rows,
             objects=len(claims.objects),
@@ -89,7 +89,7 @@ def steward_page(release: Release, claims: Claims, weights: Weights | None) -> s
             claims=len(claims),
             pictures=_case_pictures(release, claims, weights),
             reliability=None
-            if weights is None or release.method == "uniform"
+            if weights is None or np.ptp(weights.user) == 0
             else _reliability(claims, weights),
         )
     )

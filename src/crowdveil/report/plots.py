@@ -1,4 +1,4 @@
-"""The experiments' figures, by matplotlib, as SVG whose ink takes the colour of the text around it.
+"""The one door to matplotlib: experiments' figures, as SVG whose ink takes the colour of the text around it.
 
 No name from the data is ever drawn: names stand in the page's own text, where they are escaped.
 """
@@ -11,14 +11,34 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
 
 from crowdveil.arrays import Floats
+from crowdveil.errors import MissingExtra
 from crowdveil.report.charts import BLUE, COLOURS, GREEN, ORANGE, PURPLE, RED, SKY, alone
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
+except ModuleNotFoundError as missing:
+    raise MissingExtra("pictures need matplotlib: pip install 'crowdveil[plots]'") from missing
+
+__all__ = [
+    "Axes",
+    "Figure",
+    "draw_bars",
+    "draw_density",
+    "draw_line",
+    "draw_lines",
+    "draw_marks",
+    "figure",
+    "save",
+    "scale_by_logarithm",
+    "styled",
+    "svg",
+]
 
 _INK = "#0a0b0c"  # replaced by the page's text colour
 

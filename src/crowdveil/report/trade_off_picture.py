@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.planning.sensing_theory import TradeOff
 from crowdveil.report import plots
 from crowdveil.report.charts import BLUE, GREEN, ORANGE, PURPLE, RED
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from crowdveil.report.plots import Axes, Figure
 
 WEAK_DELTA = 0.1  # where a variance without a floor has something to promise
 POINTS = 200  # of a curve

@@ -1,1 +1,1 @@
-"""Crowds, measurements, answers and tables that are made up, from a seed."""
+"""Simulated claims, measurements, answers and records, from a seed."""

@@ -1,4 +1,4 @@
-"""Simulated claims as in the papers, from the project's own seeded streams."""
+"""Simulated claims as in the papers, drawn from seeded streams."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from crowdveil.randomness import Randomness
 
 @dataclass(frozen=True)
 class SimulatedClaims:
-    """PrisCrowd's simulation: reliable users claim N(centre, spread^2), a share claims U(low, high).
+    """PrisCrowd's simulation: reliable users claim N(centre, spread^2), a share `unreliable` U(low, high).
 
-    Reference: Huai et al. 2019 (extended), appendix E.
+    Reference: Huai et al., *Privacy-aware Synthesizing for Crowdsourced Data*, 2019 (extended version),
+    appendix E.
     """
 
     users: int = 30
@@ -37,11 +38,11 @@ class SimulatedClaims:
 
     @property
     def liars(self) -> int:
-        """How many users are unreliable: the first ones."""
+        """Number of unreliable users, who come first."""
         return round(self.users * self.unreliable)
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Names of objects and users, padded so that they sort as they count."""
+        """Names of objects and users, zero-padded so that alphabetical order is numerical order."""
         wide_objects, wide_users = len(str(self.objects)), len(str(self.users))
         return (
             [f"object-{i + 1:0{wide_objects}}" for i in range(self.objects)],
@@ -49,12 +50,12 @@ class SimulatedClaims:
         )
 
     def frame(self, *, rng: Randomness) -> pl.DataFrame:
-        """Columns object, user, value: every user claims something about every object."""
+        """Columns object, user, value: one claim of every user about every object."""
         normals = rng.stream("reliable", purpose="simulation").normals(self.objects * self.users)
         uniforms = rng.stream("unreliable", purpose="simulation").uniforms(self.objects * self.users)
-        lies = np.tile(np.arange(self.users) < self.liars, self.objects)
-        honest = self.centre + self.spread * normals
-        values = np.where(lies, self.low + (self.high - self.low) * uniforms, honest)
+        unreliable = np.tile(np.arange(self.users) < self.liars, self.objects)
+        reliable = self.centre + self.spread * normals
+        values = np.where(unreliable, self.low + (self.high - self.low) * uniforms, reliable)
         objects, users = self.names()
         return pl.DataFrame(
             {
@@ -65,23 +66,23 @@ class SimulatedClaims:
         )
 
     def truths(self) -> pl.DataFrame:
-        """Columns object, value, spread: the density that honest claims come from."""
+        """Columns object, value, spread: the normal distribution of reliable claims."""
         return pl.DataFrame(
             {"object": self.names()[0], "value": self.centre, "spread": self.spread},
             schema={"object": pl.String, "value": pl.Float64, "spread": pl.Float64},
         )
 
     def claims(self, *, rng: Randomness) -> Claims:
-        """The same, coded."""
+        """The claims of `frame`."""
         return Claims.from_frame(self.frame(rng=rng), object="object", user="user", value="value")
 
 
 @dataclass(frozen=True)
 class HarderClaims:
-    """A harder simulation: centres anywhere, lognormal spreads, a third of the objects skewed or bimodal.
+    """A harder simulation: random centres, lognormal spreads, a third of the objects skewed or bimodal.
 
-    Users differ in bias and noise, and a share of them lies: anything in the range ("uniform"), all the same
-    wrong value for an object ("colluding"), or values near the low end ("low").
+    Users differ in bias and noise, and a share `unreliable` of them lies: with uniform values in the range
+    ("uniform"), with one common wrong value for each object ("colluding"), or near the low end ("low").
     """
 
     users: int = 30
@@ -93,24 +94,24 @@ class HarderClaims:
     high: float = 10.0
 
     def components(self, *, rng: Randomness) -> Floats:
-        """(objects, 2, 3): weight, mean and spread of the two normals that honest claims come from."""
-        place = rng.stream("centres", purpose="harder").uniforms(self.objects)
-        size = rng.stream("spreads", purpose="harder").normals(self.objects)
-        centre = np.full(self.objects, 5.0) if self.same_centre else 1.0 + 8.0 * place
-        spread = np.full(self.objects, 0.5) if self.same_centre else 0.5 * np.exp(0.4 * size)
-        made = np.zeros((self.objects, 2, 3))
+        """Weight, mean and spread of the two normals of honest claims, of shape (objects, 2, 3)."""
+        positions = rng.stream("centres", purpose="harder").uniforms(self.objects)
+        normals = rng.stream("spreads", purpose="harder").normals(self.objects)
+        centre = np.full(self.objects, 5.0) if self.same_centre else 1.0 + 8.0 * positions
+        spread = np.full(self.objects, 0.5) if self.same_centre else 0.5 * np.exp(0.4 * normals)
+        mixtures = np.zeros((self.objects, 2, 3))
         for i in range(self.objects):
             m, s = centre[i], spread[i]
             if self.same_centre or i % 3:
-                made[i] = [[1.0, m, s], [0.0, m, s]]
+                mixtures[i] = [[1.0, m, s], [0.0, m, s]]
             elif i % 2:
-                made[i] = [[0.5, m - 1.5 * s, 0.6 * s], [0.5, m + 1.5 * s, 0.6 * s]]
+                mixtures[i] = [[0.5, m - 1.5 * s, 0.6 * s], [0.5, m + 1.5 * s, 0.6 * s]]
             else:
-                made[i] = [[0.6, m - 0.6 * s, 0.6 * s], [0.4, m + 0.9 * s, 1.2 * s]]
-        return made
+                mixtures[i] = [[0.6, m - 0.6 * s, 0.6 * s], [0.4, m + 0.9 * s, 1.2 * s]]
+        return mixtures
 
     def claims(self, *, rng: Randomness) -> Claims:
-        """The claims of all users about all objects, pulled into the range."""
+        """Claims of all users about all objects, clamped to the range."""
         parts = self.components(rng=rng)
         shape = (self.objects, self.users)
         size = self.objects * self.users
@@ -127,12 +128,12 @@ class HarderClaims:
         values = mean + spread * (normals * (1.0 if self.same_centre else noise) + bias)
         liars = np.arange(self.users) < round(self.users * self.unreliable)
         length = self.high - self.low
-        told = {
+        lies = {
             "uniform": self.low + length * draw("lies"),
             "colluding": np.broadcast_to(self.low + length * draw("lies")[:, :1], shape),
             "low": self.low + 0.2 * length * draw("lies"),
         }[self.lies]
-        values = np.clip(np.where(liars, told, values), self.low, self.high)
+        values = np.clip(np.where(liars, lies, values), self.low, self.high)
         return Claims.from_columns(
             np.repeat(np.arange(self.objects), self.users),
             np.tile(np.arange(self.users), self.objects),

@@ -1,8 +1,8 @@
-"""Simulated records whose dependence is known: people fall into hidden classes.
+"""Simulated records with known dependence between columns, from a latent class model.
 
-The population's parameters are public, so every marginal is known in closed form, whatever is drawn.
+The parameters of the population are public, so every marginal is known in closed form.
 
-Notation: z a person's class, c its number, v a code, a and b columns.
+Notation: c is the index of a class, v a code, a the index of a column.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MOST_CELLS = 10**9
 
 @dataclass(frozen=True)
 class SimulatedRecords:
-    """A latent class model: within a class columns are independent.
+    """A latent class model: given the class, columns are independent.
 
-    With chance `dependence` a person's value in a column is the one that is typical of their class,
-    (c + a) mod values; otherwise it is v with chance proportional to 1 / (v + 1). Classes have chances
-    proportional to 1 / (c + 1). So with a dependence of 0 all columns are independent, and with 1 each column
-    tells all others, as far as it tells classes apart.
+    With probability `dependence` the value of a column is the typical one of the person's class,
+    (c + a) mod values; otherwise it is v with probability proportional to 1 / (v + 1). The probability of
+    class c is proportional to 1 / (c + 1). So with dependence 0 all columns are independent, and with
+    dependence 1 a column determines all others as far as it determines the class.
     """
 
     rows: int = 10_000
@@ -48,7 +48,7 @@ class SimulatedRecords:
             raise ParameterError(f"the dependence must be in [0, 1], not {self.dependence:g}")
 
     def schema(self) -> Schema:
-        """Columns column-1, column-2, ... with values v1, v2, ..., padded so that they sort as they count."""
+        """Columns column-1, column-2, ... with values v1, v2, ..., zero-padded to sort numerically."""
         digits = len(str(self.values))
         values = tuple(f"v{value:0{digits}d}" for value in range(1, self.values + 1))
         width = len(str(self.columns))
@@ -57,7 +57,7 @@ class SimulatedRecords:
         )
 
     def records(self, *, rng: Randomness) -> Records:
-        """People drawn from the population."""
+        """Records drawn from the population."""
         classes = _places(rng, "classes", self.rows, _falling(self.classes))
         codes = np.empty((self.rows, self.columns), dtype=np.int32)
         for column in range(self.columns):
@@ -67,36 +67,36 @@ class SimulatedRecords:
         return Records(self.schema(), codes)
 
     def population(self) -> LatentClasses:
-        """What people are drawn from."""
+        """The latent class model that records are drawn from."""
         return population((self.values,) * self.columns, self.dependence, self.classes)
 
 
 def population(sizes: Sequence[int], dependence: float, classes: int) -> LatentClasses:
-    """Classes of people in columns of any sizes, as `SimulatedRecords` says."""
+    """The latent class model of `SimulatedRecords`, for columns of any sizes."""
     chances = []
     for column, size in enumerate(sizes):
-        found = np.tile((1 - dependence) * _falling(size), (classes, 1))
-        found[np.arange(classes), _typical(column, size, classes)] += dependence
-        chances.append(found)
+        by_class = np.tile((1 - dependence) * _falling(size), (classes, 1))
+        by_class[np.arange(classes), _typical(column, size, classes)] += dependence
+        chances.append(by_class)
     return LatentClasses(tuple(sizes), _falling(classes), np.concatenate(chances, axis=1))
 
 
 def _typical(column: int, values: int, classes: int) -> Ints:
-    """The value that is typical of each class."""
+    """The typical value of each class."""
     return np.remainder(np.arange(classes) + column, values)
 
 
-def _falling(many: int) -> Floats:
-    """Chances proportional to 1, 1/2, 1/3, ..."""
-    heights = 1.0 / np.arange(1, many + 1, dtype=np.float64)
+def _falling(count: int) -> Floats:
+    """Probabilities proportional to 1, 1/2, 1/3, ..."""
+    heights = 1.0 / np.arange(1, count + 1, dtype=np.float64)
     return np.asarray(heights / heights.sum())
 
 
-def _uniforms(rng: Randomness, name: str, many: int) -> Floats:
-    return rng.stream(name, purpose="records").uniforms(many)
+def _uniforms(rng: Randomness, name: str, count: int) -> Floats:
+    return rng.stream(name, purpose="records").uniforms(count)
 
 
-def _places(rng: Randomness, name: str, many: int, chances: Floats) -> Codes:
-    """Draws of a place with these chances."""
+def _places(rng: Randomness, name: str, count: int, chances: Floats) -> Codes:
+    """Draws of an index with the given probabilities."""
     edges = np.cumsum(chances)[:-1]
-    return np.searchsorted(edges, _uniforms(rng, name, many), side="right").astype(np.int32)
+    return np.searchsorted(edges, _uniforms(rng, name, count), side="right").astype(np.int32)

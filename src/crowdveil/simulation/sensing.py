@@ -1,7 +1,8 @@
-"""Simulated crowd sensing: users who differ in how far their claims lie from the truth.
+"""Simulated crowd sensing: users with different error variances.
 
 Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd Sensing Systems*, 2018.
-Notation: lambda1 = rate of the exponential law of users' error variances, whose mean is so 1/lambda1.
+Notation: lambda1 is the rate of the exponential distribution of users' error variances; its mean is
+1/lambda1.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, Stream
 from crowdveil.simulation.claims import SimulatedClaims
 
-_MARGIN = 10.0  # of the public range around the truths, in mean deviations
+_MARGIN = 10.0  # margin of the public range around the truths, in units of 1/sqrt(lambda1)
 
 
 @dataclass(frozen=True)
 class SimulatedSensing:
-    """The paper's simulation: a user claims the truth plus N(0, v), v ~ Exp(lambda1) the user's own.
+    """The paper's simulation: a user claims the truth plus N(0, v), where v ~ Exp(lambda1) for each user.
 
-    The paper does not say how truths are drawn: here they are uniform in [low, high]. `share` below 1 leaves
-    each user with claims about that share of the objects, at least one, chosen at random.
+    The paper does not state how truths are drawn; here they are uniform in [low, high]. With `share` below 1
+    each user makes claims about that share of the objects, at least one, chosen at random.
     """
 
     users: int = 150
@@ -49,17 +50,17 @@ class SimulatedSensing:
 
     @property
     def range(self) -> Range:
-        """A public range so wide that fewer than one claim in a million lies outside: the paper has none."""
+        """A public range that contains all but one claim in a million; the paper has no range."""
         margin = _MARGIN / sqrt(self.lambda1)
         return Range(self.low - margin, self.high + margin)
 
     @property
     def claims_of_a_user(self) -> int:
-        """How many claims each user makes."""
+        """Number of claims of each user."""
         return max(1, round(self.share * self.objects))
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Names of objects and users, padded so that they sort as they count."""
+        """Names of objects and users, zero-padded so that alphabetical order is numerical order."""
         return SimulatedClaims(users=self.users, objects=self.objects).names()
 
     def truth_values(self, *, rng: Randomness) -> Floats:
@@ -67,13 +68,13 @@ class SimulatedSensing:
         return self.low + (self.high - self.low) * _stream(rng, "truths").uniforms(self.objects)
 
     def truths(self, *, rng: Randomness) -> pl.DataFrame:
-        """Columns object and value: what is true."""
+        """Columns object and value: the truths."""
         return pl.DataFrame({"object": self.names()[0], "value": self.truth_values(rng=rng)})
 
     def variances(self, *, rng: Randomness) -> Floats:
-        """Each user's error variance: what oracle weights know."""
-        drawn: Floats = -np.log1p(-_stream(rng, "variances").uniforms(self.users)) / self.lambda1
-        return drawn
+        """Error variance of each user, for oracle weights."""
+        variances: Floats = -np.log1p(-_stream(rng, "variances").uniforms(self.users)) / self.lambda1
+        return variances
 
     def frame(self, *, rng: Randomness) -> pl.DataFrame:
         """Columns object, user, value."""
@@ -81,23 +82,23 @@ class SimulatedSensing:
         errors = _stream(rng, "errors").normals(self.objects * self.users).reshape(shape)
         values = self.truth_values(rng=rng)[:, None] + np.sqrt(self.variances(rng=rng)) * errors
         objects, users = self.names()
-        whole = pl.DataFrame(
+        all_claims = pl.DataFrame(
             {
                 "object": np.repeat(objects, self.users),
                 "user": np.tile(users, self.objects),
                 "value": values.ravel(),
             }
         )
-        return whole if self.share == 1 else whole.filter(pl.Series(self._made(rng).ravel()))
+        return all_claims if self.share == 1 else all_claims.filter(pl.Series(self._selected(rng).ravel()))
 
     def claims(self, *, rng: Randomness) -> Claims:
-        """The same, coded."""
+        """The claims of `frame`."""
         return Claims.from_frame(self.frame(rng=rng), object="object", user="user", value="value")
 
-    def _made(self, rng: Randomness) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """(objects, users): whether the user makes a claim about the object."""
-        lots = _stream(rng, "lots").uniforms(self.objects * self.users).reshape(self.objects, self.users)
-        ranks = np.argsort(np.argsort(lots, axis=0), axis=0)
+    def _selected(self, rng: Randomness) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """Mask, (objects, users), of the claims that users make."""
+        uniforms = _stream(rng, "lots").uniforms(self.objects * self.users).reshape(self.objects, self.users)
+        ranks = np.argsort(np.argsort(uniforms, axis=0), axis=0)
         return ranks < self.claims_of_a_user
 
 

@@ -1,4 +1,4 @@
-"""Simulated sparse answers: most users answer about few objects, half of them well and half badly.
+"""Simulated sparse answers: users answer about few objects, half of them accurately and half poorly.
 
 Reference: Sun et al., *Truth Inference on Sparse Crowdsourcing Data with Local Differential Privacy*, 2018,
 section VI-A.
@@ -21,17 +21,18 @@ from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness, Stream
 from crowdveil.simulation.claims import SimulatedClaims
 
-DRAWS_AT_ONCE = 2**19  # memory stays small, whatever the number of cells
+DRAWS_AT_ONCE = 2**19  # bounds the memory, independently of the number of cells
 MOST_CELLS = 10**12
 
 
 @dataclass(frozen=True)
 class SimulatedAnswers:
-    """The paper's simulation: a user answers the truth plus N(0, sigma^2), rounded and clipped to the domain.
+    """The paper's simulation: an answer is the truth plus N(0, sigma^2), rounded and clipped to the domain.
 
-    Truths are N(low, 1) as in the paper, so that about half of them lie below the domain and no answer can
-    say so; *wide* ones are uniform from low to high, and then no constant does well. A share `poor` of the
-    users, chosen at random, has the larger sigma. Each cell is empty with chance `sparsity`, on its own.
+    The truths of the paper are N(low, 1), so about half of them lie below the domain, where no answer can be;
+    "wide" truths are uniform from low to high, and then no constant is a good estimate. A share `poor` of the
+    users, chosen at random, has the larger sigma. Each cell is empty with probability `sparsity`,
+    independently.
     """
 
     users: int = 2000
@@ -59,7 +60,7 @@ class SimulatedAnswers:
                 raise ParameterError(f"users' sigma must be a number from 0 to 1e12, not {sigma:g}")
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Names of objects and users, padded so that they sort as they count."""
+        """Names of objects and users, zero-padded so that alphabetical order is numerical order."""
         return SimulatedClaims(users=self.users, objects=self.objects).names()
 
     def truth_values(self, *, rng: Randomness) -> Floats:
@@ -70,28 +71,28 @@ class SimulatedAnswers:
         return self.domain.low + (self.domain.size - 1) * stream.uniforms(self.objects)
 
     def truth_frame(self, *, rng: Randomness) -> pl.DataFrame:
-        """Columns object and value: what is true."""
+        """Columns object and value: the truths."""
         return pl.DataFrame({"object": self.names()[0], "value": self.truth_values(rng=rng)})
 
     def sigmas(self, *, rng: Randomness) -> Floats:
-        """Each user's sigma: what oracle weights know."""
+        """Sigma of each user, for oracle weights."""
         ranks = np.argsort(_stream(rng, "users").uniforms(self.users))
-        drawn = np.full(self.users, self.good_sigma)
-        drawn[ranks[: round(self.poor * self.users)]] = self.poor_sigma
-        return drawn
+        sigmas = np.full(self.users, self.good_sigma)
+        sigmas[ranks[: round(self.poor * self.users)]] = self.poor_sigma
+        return sigmas
 
     def answers(self, *, rng: Randomness) -> Answers:
-        """What all users answered, in the order of users and objects."""
+        """The answers of all users, sorted by user and object."""
         truths, sigmas, errors = self.truth_values(rng=rng), self.sigmas(rng=rng), _stream(rng, "errors")
         counts, moved = np.zeros(self.users, dtype=np.int64), 0
         objects, codes = [], []
         for cells in self._answered(rng):
-            who, what = np.divmod(cells, self.objects)
-            values = truths[what] + sigmas[who] * errors.normals(cells.size)
+            owners, answered = np.divmod(cells, self.objects)
+            values = truths[answered] + sigmas[owners] * errors.normals(cells.size)
             nearest = np.clip(np.rint(values), self.domain.low, self.domain.high)
             moved += int(np.count_nonzero(nearest != values))
-            counts += np.bincount(who, minlength=self.users)
-            objects.append(what.astype(np.int32))
+            counts += np.bincount(owners, minlength=self.users)
+            objects.append(answered.astype(np.int32))
             codes.append((nearest - self.domain.low).astype(np.uint8))
         names = self.names()
         return Answers(
@@ -105,7 +106,7 @@ class SimulatedAnswers:
         )
 
     def frame(self, *, rng: Randomness) -> pl.DataFrame:
-        """Columns object, user, value: the answers that there are."""
+        """Columns object, user, value: one row for each answer."""
         answers = self.answers(rng=rng)
         owners = np.repeat(np.arange(self.users), np.diff(answers.offsets))
         return pl.DataFrame(
@@ -117,13 +118,13 @@ class SimulatedAnswers:
         )
 
     def claims(self, *, rng: Randomness) -> Claims:
-        """The same, coded; objects and users without an answer are not in it."""
+        """The answers as claims; objects and users without an answer are left out."""
         return self.answers(rng=rng).claims()
 
     def _answered(self, rng: Randomness) -> Iterator[Ints]:
-        """The cells with an answer, ascending, some at a time.
+        """Indices of the cells with an answer, ascending, in blocks.
 
-        Between two of them lies a geometric number of empty cells: that takes a draw for each answer, where
+        The number of empty cells between two of them is geometric. Drawing it takes one draw for each answer;
         a coin for each cell would take ten at a sparsity of 0.9.
         """
         stream, total, last = _stream(rng, "cells"), self.users * self.objects, -1

@@ -28,6 +28,7 @@ from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels.latent_classes import climb
+from crowdveil.kernels.products import product
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.synthesis.descent import lowest
 from crowdveil.synthesis.marginals import rounded
@@ -72,7 +73,9 @@ class LatentClasses:
     def without(self, column: int) -> LatentClasses:
         """The same model, except that one column is independent of the classes."""
         chances = self.chances.copy()
-        chances[:, self.begins[column] : self.begins[column + 1]] = self.shares @ self.of_column(column)
+        chances[:, self.begins[column] : self.begins[column + 1]] = product(
+            self.shares, self.of_column(column)
+        )
         return LatentClasses(self.sizes, self.shares, chances)
 
     def sample(self, rows: int, *, rng: Randomness) -> Codes:
@@ -166,12 +169,12 @@ def fit(
         gain, of_shares, of_chances = _likelihood(evidence, shares, chances, engine)
         spread = (np.square(own) * penalties).sum(axis=1)
         around = common - _column_means(common, begins)
-        loss = -gain + 0.5 * float(shares @ spread) + 0.5 * uneven * float(around @ around)
+        loss = -gain + 0.5 * float(product(shares, spread)) + 0.5 * uneven * float(product(around, around))
         of_shares = -of_shares + 0.5 * spread
         of_logs = _through_softmax(-of_chances, chances, begins)
         return loss, np.concatenate(
             [
-                shares * (of_shares - shares @ of_shares),
+                shares * (of_shares - product(shares, of_shares)),
                 of_logs.sum(axis=0) + uneven * around,
                 (of_logs + penalties * shares[:, None] * own).ravel(),
             ]
@@ -191,7 +194,7 @@ def _packed(classes: LatentClasses) -> Floats:
     """The inverse of `_unpacked`, which is not unique."""
     logs = np.log(classes.chances)
     logs -= np.stack([_column_means(each, classes.begins) for each in logs])
-    common = classes.shares @ logs
+    common = product(classes.shares, logs)
     return np.concatenate([np.log(classes.shares), common, (logs - common).ravel()])
 
 

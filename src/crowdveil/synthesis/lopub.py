@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Codes, Floats, Singles
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
+from crowdveil.kernels.products import product, product_across
 from crowdveil.local.bloom import Bloom
 from crowdveil.local.record_reports import record_promise
 from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
@@ -108,7 +109,7 @@ def likelihoods(reports: NDArray[Any], bloom: Bloom) -> Singles:
     """(n, cells): the likelihood of each value given each report, relative to the likeliest value."""
     flip = float(bloom.flips.chance)
     signs = 2.0 * np.unpackbits(reports, axis=1, bitorder="little")[:, : bloom.bits].astype(np.float32) - 1.0
-    logs = log((1 - flip) / flip) * (signs @ bloom.patterns.T.astype(np.float32))
+    logs = log((1 - flip) / flip) * product(signs, bloom.patterns.T.astype(np.float32))
     relative: Singles = np.exp(logs - logs.max(axis=1, keepdims=True)).astype(np.float32)
     return relative
 
@@ -117,8 +118,8 @@ def joint(first: Singles, second: Singles) -> Floats:
     """(k, l): the shares of a pair's cells by EM, from the likelihoods of both columns."""
     shares = np.full((first.shape[1], second.shape[1]), 1.0 / (first.shape[1] * second.shape[1]))
     for _ in range(MOST_STEPS):
-        chances = np.einsum("ij,ij->i", first @ shares.astype(np.float32), second)
-        ratios = first.T @ (second / np.maximum(chances, np.float32(1e-30))[:, None])
+        chances = np.einsum("ij,ij->i", product(first, shares.astype(np.float32)), second)
+        ratios = product_across(first, second / np.maximum(chances, np.float32(1e-30))[:, None])
         after = shares * ratios / len(first)  # the mean posterior
         after /= after.sum()
         moved = float(np.abs(after - shares).max())

@@ -64,7 +64,7 @@ def consistent(tables: Sequence[Marginal]) -> list[Marginal]:
         weights = np.array(
             [1.0 / (adjusted[place].variance * many) for place, many in zip(holding, merged, strict=True)]
         )
-        mean = np.tensordot(weights / weights.sum(), np.array(marginals), axes=1)
+        mean = np.einsum("i,i...->...", weights / weights.sum(), np.array(marginals))
         for place, marginal, many in zip(holding, marginals, merged, strict=True):
             table = adjusted[place]
             shape = [

@@ -1,4 +1,4 @@
-"""Truth discovery: what is true, and whom to trust, from claims that contradict each other.
+"""Truth discovery: estimates of truths and of users' reliability from conflicting claims.
 
-One file for each method; each gives `Truths`. GTM with a weak prior is the default.
+One file for each method; each returns `Truths`. GTM with a weak prior is the default.
 """

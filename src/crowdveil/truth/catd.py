@@ -1,7 +1,8 @@
-"""CATD: a user weighs the lower confidence limit of their precision, so that few claims count for little.
+"""CATD: a user's weight is a lower confidence limit of their precision, so users with few claims weigh less.
 
-Reference: Li et al., *A Confidence-Aware Approach for Truth Discovery on Long-Tail Data*, VLDB 2015: the
-*lower* quantile of chi-square over the sum of squared residuals.
+Reference: Li et al., *A Confidence-Aware Approach for Truth Discovery on Long-Tail Data*, PVLDB 8(4), 2014,
+doi:10.14778/2735496.2735505. The weight is the *lower* quantile of chi-square divided by the sum of squared
+residuals.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from crowdveil.errors import ParameterError
 from crowdveil.truth import sweeps
 from crowdveil.truths import Truths
 
-LEAST_LOSS = 1e-3  # of the mean loss: nobody is trusted beyond that
+LEAST_LOSS = 1e-3  # lower limit of a user's loss per claim, relative to the mean: it bounds weights
 
 
 @dataclass(frozen=True)
 class CATD:
-    """The probability with which a user's precision lies below the limit."""
+    """Parameters of CATD; `quantile` is the probability that a user's precision lies below the limit."""
 
     quantile: float = 0.025
 
@@ -42,15 +43,15 @@ def discover(
     chosen = parameters or CATD()
     from scipy.special import chdtri
 
-    def weigh(losses: Floats, made: Ints) -> Floats:
-        limit: Floats = chdtri(made, 1.0 - chosen.quantile)
-        return limit / floored(losses, made)
+    def weigh(losses: Floats, counts: Ints) -> Floats:
+        limit: Floats = chdtri(counts, 1.0 - chosen.quantile)
+        return limit / floored(losses, counts)
 
     return sweeps.discover(claims, weigh, method="catd", start=start, engine=engine)
 
 
-def floored(losses: Floats, made: Ints) -> Floats:
-    """Losses that are no less than a thousandth of the mean one for each claim."""
-    mean = losses.sum() / made.sum()
-    least: Floats = np.maximum(losses, (LEAST_LOSS * mean if mean > 0 else 1.0) * made)
-    return least
+def floored(losses: Floats, counts: Ints) -> Floats:
+    """Losses, raised to at least a thousandth of the mean loss per claim times the user's claims."""
+    mean = losses.sum() / counts.sum()
+    limited: Floats = np.maximum(losses, (LEAST_LOSS * mean if mean > 0 else 1.0) * counts)
+    return limited

@@ -1,8 +1,8 @@
-"""CRH: a user weighs -log of their share in all losses.
+"""CRH: a user's weight is -log of their share of the total loss.
 
 Reference: Li et al., *Resolving Conflicts in Heterogeneous Data by Truth Discovery and Source Reliability
-Estimation*, SIGMOD 2014. On sparse data a user's loss is the mean over their claims: the sum would measure
-how much somebody claimed.
+Estimation*, SIGMOD 2014, doi:10.1145/2588555.2610509. A user's loss is the mean over their claims: on sparse
+data the sum would mostly measure the number of claims.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class CRH:
-    """Losses as means over a user's claims, or as sums."""
+    """Parameters of CRH; `loss` says whether a user's loss is the mean or the sum over their claims."""
 
     loss: Literal["mean", "sum"] = "mean"
 
@@ -44,19 +44,19 @@ def discover(
     """Truths by CRH."""
     chosen = parameters or CRH()
 
-    def weigh(losses: Floats, made: Ints) -> Floats:
-        return by_share(losses / made if chosen.loss == "mean" else losses)
+    def weigh(losses: Floats, counts: Ints) -> Floats:
+        return by_share(losses / counts if chosen.loss == "mean" else losses)
 
     return sweeps.discover(claims, weigh, method="crh", squared=False, start=start, engine=engine)
 
 
 def by_share(losses: Floats, *, of: Literal["sum", "max"] = "sum") -> Floats:
-    """-log of each loss as a share of all, or of the largest one."""
-    whole = losses.sum() if of == "sum" else losses.max()
-    if whole == 0.0:
+    """-log of each loss as a share of the sum of losses, or of the largest loss."""
+    reference = losses.sum() if of == "sum" else losses.max()
+    if reference == 0.0:
         return np.ones_like(losses)
-    share = losses / whole
-    # Losses that are equal on paper may differ in the last bit, and nobody is worse than the worst.
+    share = losses / reference
+    # Mathematically equal losses may differ in the last bit: shares within TIE of 1 count as 1.
     share[share > 1.0 - TIE] = 1.0
     weights: Floats = -np.log(np.maximum(share, LEAST_SHARE))
     return weights

@@ -1,4 +1,4 @@
-"""Inverse deviation: a user weighs one over the root of their mean squared residual."""
+"""Inverse deviation: a user's weight is 1 / (root mean squared residual)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from crowdveil.truths import Truths
 def discover(claims: Claims, *, start: Truths | None = None, engine: LocalEngine | None = None) -> Truths:
     """Truths by inverse deviation."""
 
-    def weigh(losses: Floats, made: Ints) -> Floats:
-        weights: Floats = 1.0 / np.sqrt(floored(losses, made) / made)
+    def weigh(losses: Floats, counts: Ints) -> Floats:
+        weights: Floats = 1.0 / np.sqrt(floored(losses, counts) / counts)
         return weights
 
     return sweeps.discover(claims, weigh, method="inverse-deviation", start=start, engine=engine)

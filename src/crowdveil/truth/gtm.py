@@ -1,10 +1,11 @@
-"""GTM: users have error variances, truths a prior at the median; expectation and maximization in turn.
+"""GTM: users have error variances and truths have a normal prior at the median, fitted by EM.
 
 Reference: Zhao and Han, *A Probabilistic Model for Estimating Real-valued Truth from Conflicting Sources*,
-QDB 2012. The default prior of variances is weak (alpha 2, beta 1): with the literature's 10 and 10 users with
-few claims all look alike, which loses on long-tailed data.
+QDB 2012. The default prior of variances is weak (alpha 2, beta 1): with the literature's alpha = beta = 10,
+users with few claims all get nearly the same weight, which is less accurate on long-tailed data.
 
-Notation: o = (x - median) / sd of an object's claims, mu its truth in these units, v a user's variance:
+Notation: o = (x - median) / sd of an object's claims, mu its truth in these units, s0^2 the prior variance of
+mu, v a user's variance and N their number of claims:
 mu = sum o/v / (1/s0^2 + sum 1/v), v = (2 beta + sum (o - mu)^2) / (2 (alpha + 1) + N).
 """
 
@@ -22,7 +23,10 @@ from crowdveil.truths import Truths
 
 @dataclass(frozen=True)
 class GTM:
-    """The inverse gamma prior of users' variances, and the variance of truths around medians (in spreads)."""
+    """Parameters of GTM: the inverse gamma prior of users' variances, and the prior variance of truths.
+
+    `truth_variance` is in units of the squared spread of the object's claims.
+    """
 
     alpha: float = 2.0
     beta: float = 1.0
@@ -43,8 +47,8 @@ def discover(
     """Truths by GTM."""
     chosen = parameters or GTM()
 
-    def weigh(losses: Floats, made: Ints) -> Floats:
-        return (2.0 * (chosen.alpha + 1.0) + made) / (2.0 * chosen.beta + losses)
+    def weigh(losses: Floats, counts: Ints) -> Floats:
+        return (2.0 * (chosen.alpha + 1.0) + counts) / (2.0 * chosen.beta + losses)
 
     prior = 1.0 / chosen.truth_variance
     return sweeps.discover(claims, weigh, method="gtm", prior=prior, start=start, engine=engine)

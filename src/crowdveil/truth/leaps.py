@@ -1,11 +1,13 @@
-"""Expectation and maximization in leaps: two steps tell where many more would lead.
+"""Accelerated EM: two EM steps are extrapolated to where many more would lead.
 
 Reference: Varadhan and Roland, *Simple and Globally Convergent Methods for Accelerating the Convergence of
-Any EM Algorithm* (SQUAREM), Scandinavian Journal of Statistics 35 (2008), step length S3.
+Any EM Algorithm* (SQUAREM), Scandinavian Journal of Statistics 35, 2008,
+doi:10.1111/j.1467-9469.2007.00585.x, step length S3.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,33 +15,37 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 
-LONGEST = 4.0  # the first leap, in steps at most
-CHANGE = 4.0  # how much longer the next may be, or how much shorter
+LONGEST = 4.0  # initial limit of the step length
+CHANGE = 4.0  # factor by which the limit grows or shrinks
 _TINY = np.finfo(float).tiny
 
 Step = Callable[[Floats], tuple[Floats, float]]
-"""Better parameters than the given ones, and how good the given ones are."""
+"""One EM step: improved parameters, and the objective at the given ones."""
 
 
 @dataclass
 class Leaps:
-    """Leaps with one kind of step; they grow longer as long as they lead to better places."""
+    """Accelerated iterations of one EM step; the step length may grow as long as the objective improves."""
 
     step: Step
     longest: float = LONGEST
 
     def leap(self, parameters: Floats) -> Floats:
-        """Three steps, the last one from where the first two point to; or two if that is no better."""
+        """Two EM steps and a third from their extrapolation; only the two if the third is no better."""
         first, _ = self.step(parameters)
-        second, good = self.step(first)
-        moved, bent = first - parameters, second - 2.0 * first + parameters
-        length = float(np.linalg.norm(moved)) / max(float(np.linalg.norm(bent)), _TINY)
+        second, objective = self.step(first)
+        change, curvature = first - parameters, second - 2.0 * first + parameters
+        length = _norm(change) / max(_norm(curvature), _TINY)
         length = max(1.0, length)
-        taken = min(length, self.longest)
-        third, better = self.step(parameters + 2.0 * taken * moved + taken**2 * bent)
-        if better < good:
+        limited = min(length, self.longest)
+        third, extrapolated = self.step(parameters + 2.0 * limited * change + limited**2 * curvature)
+        if extrapolated < objective:
             self.longest = max(1.0, self.longest / CHANGE)
             return second
-        if taken < length:
+        if limited < length:
             self.longest *= CHANGE
         return third
+
+
+def _norm(vector: Floats) -> float:
+    return math.sqrt(float(np.square(vector).sum()))

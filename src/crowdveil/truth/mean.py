@@ -1,4 +1,4 @@
-"""The plain mean: everybody counts the same."""
+"""The plain mean: all users have the same weight."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from crowdveil.truths import Truths
 
 
 def discover(claims: Claims, *, engine: LocalEngine | None = None) -> Truths:
-    """Truths by the mean of an object's claims."""
+    """Truths as the means of the objects' claims."""
     return sweeps.once(claims, method="mean", engine=engine)

@@ -1,12 +1,13 @@
-"""Noise-aware inference: the law of the noise is public, so truths are inferred under it, not around it.
+"""Noise-aware inference: Bayesian truth discovery under the public law of the noise.
 
-The model: truths come from a Beta law over the public range (a tenth of them from anywhere in it), a user's
-errors from a normal one whose spread is one of some levels, and then comes the noise that is known. The law
-of truths and the users' levels are learned from all objects and users together (empirical Bayes). An estimate
-is the median of a truth's posterior, its error the posterior's deviation. So objects with little information
-are pulled towards the others, claims far off count for less (Laplace noise), and truths stay in the range.
+The model: a truth follows a Beta distribution on the public range (with probability 1/10 the uniform one); a
+user's errors are normal with one of a few spreads (levels); then the known noise is added. The prior of
+truths and the users' levels are estimated from all objects and users (empirical Bayes). An estimate is the
+posterior median of a truth, and its error is the posterior standard deviation. So objects with little
+information are shrunk towards the others, outlying claims weigh less (under Laplace noise), and truths stay
+in the range.
 
-Whatever it computes, it computes from noisy claims alone: it costs nothing.
+It uses only perturbed claims: it is post-processing and costs no privacy.
 """
 
 from __future__ import annotations
@@ -22,26 +23,27 @@ from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.kernels import beliefs
+from crowdveil.kernels.products import product
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.truth.sweeps import judged_claims
 from crowdveil.truths import Truths
 
-FLAT = 0.1  # share of truths that may lie anywhere in the range
-LEAST_SHARE = 0.01  # of the range: as near to an end as the mean of truths may lie, and their least deviation
-LEAST_WHOLE = 0.05  # a + b of Beta(a, b): below, all truths would lie at the ends
-PSEUDO_OBJECTS = 5.0  # that lie anywhere in the range: few objects do not tell the law of all
-PSEUDO_USERS = 10.0  # of any level: few users do not tell the law of all
-LEVELS = 20  # of users' errors, from a five-hundredth of the range up
-TOLERANCE = 1e-3  # of a belief's deviation, on average
+FLAT = 0.1  # weight of the uniform distribution in the prior of truths
+LEAST_SHARE = 0.01  # of the range: least distance of the prior mean from an end, and least prior deviation
+LEAST_CONCENTRATION = 0.05  # least a + b of Beta(a, b): below it, all truths would lie at the ends
+PSEUDO_OBJECTS = 5.0  # uniform on the range, added to the objects that the prior is estimated from
+PSEUDO_USERS = 10.0  # spread evenly over the levels, added to the users that their shares are estimated from
+LEVELS = 20  # of users' errors, from 1/500 of the range upwards
+TOLERANCE = 1e-3  # mean change of posterior means, in posterior standard deviations
 CAP = 60
-MANY = 1e9  # degrees of freedom: beliefs are taken for normal
+MANY = 1e9  # degrees of freedom: posteriors are treated as normal
 _UNIT = 2.0**24
-_POINTS_TO_LEAST = 8  # of a table, to the smallest spread
+_POINTS_TO_LEAST = 8  # points of a table per smallest spread
 
 
 @dataclass(frozen=True)
 class _Levels:
-    """Possible spreads of users' errors and the log-densities that go with them."""
+    """Possible spreads of users' errors, and the log-density of a claim's distance under each."""
 
     spreads: Floats  # (K,)
     tables: Floats  # (K, D)
@@ -51,11 +53,11 @@ class _Levels:
     @classmethod
     def of(cls, law: NoiseLaw, farthest: float) -> _Levels:
         length = law.high - law.low
-        most = max(length / 2, 3.0 * math.sqrt(law.user_variance))
-        least = max(length / 500, law.laplace_scale / 20, math.sqrt(law.user_variance) / 100)
-        spreads = np.geomspace(least, max(most, 2 * least), LEVELS)
-        spacing = least / _POINTS_TO_LEAST
-        # Farther off, Laplace noise leaves a line; the chance that Gaussian noise gets there is nil.
+        largest = max(length / 2, 3.0 * math.sqrt(law.user_variance))
+        smallest = max(length / 500, law.laplace_scale / 20, math.sqrt(law.user_variance) / 100)
+        spreads = np.geomspace(smallest, max(largest, 2 * smallest), LEVELS)
+        spacing = smallest / _POINTS_TO_LEAST
+        # Farther out the log-density is linear under Laplace noise, and Gaussian noise never gets there.
         tail = 12 * float(spreads[-1]) if law.laplace_scale else 40 * math.sqrt(law.user_variance)
         end = min(farthest, length + tail)
         distances = np.arange(2 + math.ceil(end / spacing), dtype=np.float64) * spacing
@@ -65,7 +67,7 @@ class _Levels:
 
 
 def _log_density(distances: Floats, spread: float, laplace_scale: float) -> Floats:
-    """The log-density of a normal error plus Laplace noise, at distances from the truth."""
+    """The log-density of a normal error plus Laplace noise, as a function of the distance from the truth."""
     if not laplace_scale:
         normal: Floats = -0.5 * np.square(distances / spread) - math.log(spread)
         return normal
@@ -80,13 +82,13 @@ def _log_density(distances: Floats, spread: float, laplace_scale: float) -> Floa
 
 
 def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None) -> Truths:
-    """Truths from noisy claims whose noise follows that law."""
+    """Truths from perturbed claims whose noise follows `law`."""
     engine = engine or LocalEngine()
     if not len(claims):
         raise InputError("there are no claims to infer truths from")
     farthest = max(abs(claims.values - law.low).max(), abs(claims.values - law.high).max())
     levels = _Levels.of(law, float(farthest))
-    made = judged_claims(claims, (claims.counts() > 1).astype(np.float64), engine)
+    judged = judged_claims(claims, (claims.counts() > 1).astype(np.float64), engine)
     middle, length = 0.5 * (law.low + law.high), float(law.high - law.low)
     means, errors = np.full(len(claims.objects), middle), np.full(len(claims.objects), length)
     user_levels, shares = np.full(len(claims.users), LEVELS / 2), np.full(LEVELS, 1.0 / LEVELS)
@@ -101,10 +103,10 @@ def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None
         spread = np.square(places - places.mean()) + np.square(errors / length)
         a, b = _shape(float(places.mean()), float(spread.mean()), means.size)
         fits = _fits(claims, levels, means, errors, engine)
-        user_levels, shares = _users(fits, made > 0, shares, levels)
+        user_levels, shares = _users(fits, judged > 0, shares, levels)
         converged = sweeps > 2 and float(np.mean(np.abs(means - before) / errors)) < TOLERANCE
-    own = np.interp(user_levels, np.arange(LEVELS), np.log(levels.spreads))
-    weights = 1.0 / (np.exp(2.0 * own) + 2.0 * law.laplace_scale**2)
+    log_spreads = np.interp(user_levels, np.arange(LEVELS), np.log(levels.spreads))
+    weights = 1.0 / (np.exp(2.0 * log_spreads) + 2.0 * law.laplace_scale**2)
     freedom = np.full(means.size, MANY)
     return Truths(
         *(claims.objects, claims.users, medians, errors, freedom, weights),
@@ -140,34 +142,34 @@ def _believe(
 
 
 def _moments(claims: Claims, law: NoiseLaw) -> tuple[float, float]:
-    """Mean and variance of truths as shares of the range, by analysis of variance: noise adds to neither.
+    """Mean and variance of truths in units of the range, by analysis of variance, free of noise.
 
-    They are where expectation and maximization start: with much noise those creep.
+    EM starts from them, because with much noise it converges slowly.
     """
     counts = claims.counts()
-    some = np.flatnonzero(counts)
-    means = np.add.reduceat(claims.values, claims.offsets[some]) / counts[some]
-    residuals = claims.values - np.repeat(means, counts[some])
-    within = float(np.square(residuals).sum()) / max(1, len(claims) - some.size)
-    between = float(means.var()) - within * float((1.0 / counts[some]).mean())
+    claimed = np.flatnonzero(counts)
+    means = np.add.reduceat(claims.values, claims.offsets[claimed]) / counts[claimed]
+    residuals = claims.values - np.repeat(means, counts[claimed])
+    within = float(np.square(residuals).sum()) / max(1, len(claims) - claimed.size)
+    between = float(means.var()) - within * float((1.0 / counts[claimed]).mean())
     length = law.high - law.low
     return (float(means.mean()) - law.low) / length, between / length**2
 
 
 def _shape(mean: float, variance: float, objects: int) -> tuple[float, float]:
-    """The Beta law on [0, 1] with that mean and variance of so many objects and of some that lie anywhere."""
+    """Parameters of the Beta distribution with these moments of truths, regularised by pseudo-objects."""
     share = objects / (objects + PSEUDO_OBJECTS)
     centre = share * mean + (1.0 - share) * 0.5
     spread = share * (max(variance, 0.0) + (mean - centre) ** 2) + (1.0 - share) * (
         1 / 12 + (0.5 - centre) ** 2
     )
     centre = min(max(centre, LEAST_SHARE), 1.0 - LEAST_SHARE)
-    whole = max(centre * (1.0 - centre) / max(spread, LEAST_SHARE**2) - 1.0, LEAST_WHOLE)
-    return centre * whole, (1.0 - centre) * whole
+    concentration = max(centre * (1.0 - centre) / max(spread, LEAST_SHARE**2) - 1.0, LEAST_CONCENTRATION)
+    return centre * concentration, (1.0 - centre) * concentration
 
 
 def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine: LocalEngine) -> Floats:
-    """(M, K): how well each level explains each user's claims, in logs."""
+    """The log-likelihood of each user's claims at each level, of shape (M, K)."""
 
     def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
         beliefs.add_fits(
@@ -181,13 +183,13 @@ def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine
 
 
 def _users(fits: Floats, judged: NDArray[np.bool_], shares: Floats, levels: _Levels) -> tuple[Floats, Floats]:
-    """Each user's level, and what share of users has each; some more users have any."""
+    """Each user's level, between 0 and LEVELS - 1, and the share of users at each level."""
     logs = fits + np.log(shares)
-    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
-    chances /= chances.sum(axis=1, keepdims=True)
-    seen = chances[judged].sum(axis=0) + PSEUDO_USERS / LEVELS
-    # The mean variance: a mean precision would trust those most of whom little is known.
-    precisions = 1.0 / (chances @ np.square(levels.spreads))
+    posteriors = np.exp(logs - logs.max(axis=1, keepdims=True))
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    totals = posteriors[judged].sum(axis=0) + PSEUDO_USERS / LEVELS
+    # The precision is 1 / (mean variance): a mean of precisions would favour users with few claims.
+    precisions = 1.0 / product(posteriors, np.square(levels.spreads))
     places = np.arange(LEVELS, dtype=np.float64)
-    between = np.interp(precisions, levels.spreads[::-1] ** -2.0, places[::-1])
-    return between, seen / seen.sum()
+    user_levels = np.interp(precisions, levels.spreads[::-1] ** -2.0, places[::-1])
+    return user_levels, totals / totals.sum()

@@ -1,13 +1,15 @@
-"""Labels: by majority, by CRH's weighted vote, or by what each user's odds of being right make likeliest.
+"""Truth discovery for labels: majority vote, CRH's weighted vote, or the one-coin model.
 
-- `majority`: every user counts the same.
-- `weighted`: CRH with 0/1 losses (Li et al., SIGMOD 2014); a user weighs -log of their share in all losses. A
-  loss is the mean over a user's claims and one more at the mean of all: a single lucky pick is no proof.
-- `one_coin`: a user is right with a probability of their own and otherwise picks any other label (Dawid and
-  Skene's model with one coin each, 1979); expectation and maximization in turn. The default.
+- `majority`: every user has the same weight.
+- `weighted`: CRH with 0/1 losses (Li et al. 2014, doi:10.1145/2588555.2610509); a user's weight is -log of
+  their share of the total loss. A loss is the mean over a user's claims and one pseudo-claim at the mean loss
+  of all users, so that one lucky claim does not dominate.
+- `one_coin`: each user is right with their own probability and otherwise picks another label uniformly. It is
+  the one-coin form of Dawid and Skene, *Maximum Likelihood Estimation of Observer Error-Rates Using the EM
+  Algorithm*, 1979, doi:10.2307/2346806, fitted by EM. The default.
 
-How sure a label is, is always told by the last: its posterior chance. It is calibrated as far as users err
-independently of each other.
+The probability of a label is always its posterior under the one-coin model. It is calibrated as far as users
+err independently of each other.
 """
 
 from __future__ import annotations
@@ -23,28 +25,34 @@ from crowdveil.truth.crh import by_share
 from crowdveil.truth.sweeps import Weigh, judged_claims
 from crowdveil.truths import Voted
 
-TOLERANCE = 1e-6  # of a chance, on average
+TOLERANCE = 1e-6  # mean change of the posteriors
 CAP = 100
-PSEUDO_CLAIMS = 2.0  # at everybody's rate, that each user's own claims are taken together with
+PSEUDO_CLAIMS = 2.0  # added to each user's claims, at the error rate of all users
 
 
 def majority(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
-    """The label that most users picked; of several the first."""
+    """The label that most users claimed; the first of several."""
     return _hard(labels, None, "majority", engine=engine)
 
 
 def weighted(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
-    """The label with the most weight behind it, users weighed by CRH."""
+    """The label with the largest total weight of users, with weights by CRH."""
 
-    def weigh(losses: Floats, made: Ints) -> Floats:
-        everybody = losses.sum() / max(1, made.sum())
-        return by_share((losses + everybody) / (made + 1))
+    def weigh(losses: Floats, counts: Ints) -> Floats:
+        mean_loss = losses.sum() / max(1, counts.sum())
+        return by_share((losses + mean_loss) / (counts + 1))
 
     return _hard(labels, weigh, "crh", engine=engine)
 
 
 def one_coin(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
-    """The likeliest label when each user is right with a probability of their own."""
+    """The most probable label of each object if each user is right with their own probability.
+
+    >>> from crowdveil import Labels
+    >>> labels = Labels.from_columns(["a", "a", "a", "b", "b"], [1, 2, 3, 1, 2], ["x", "x", "y", "y", "y"])
+    >>> one_coin(labels).estimates.to_list()
+    ['x', 'y']
+    """
     return _coins(labels, engine or LocalEngine())
 
 
@@ -55,9 +63,9 @@ def _hard(
     *,
     engine: LocalEngine | None,
 ) -> Voted:
-    """Votes and weights in turn until no label changes; without a way to weigh, one vote."""
+    """Alternate votes and weights until no label changes; without `weigh`, vote once with equal weights."""
     engine, claims = engine or LocalEngine(), labels.claims
-    made = _judged(labels, engine)
+    judged = _judged(labels, engine)
     weights = np.ones(len(claims.users))
     winners = np.full(len(claims.objects), -1, dtype=np.int32)
     sweeps, converged = 0, False
@@ -75,25 +83,25 @@ def _hard(
         losses = engine.sum("votes", claims, weights.size, add, operations=float(len(claims)))
         converged = weigh is None or np.array_equal(winners, before)
         if weigh is not None and not converged:
-            weights = _for_all(weigh, losses.astype(np.float64), made)
-    sure = _coins(labels, engine)
-    chances = _chances(labels, sure.weights, winners, engine)
+            weights = _for_all(weigh, losses.astype(np.float64), judged)
+    posterior = _coins(labels, engine)
+    chances = _chances(labels, posterior.weights, winners, engine)
     return _voted(labels, winners, chances, weights, method, sweeps, converged)
 
 
 def _coins(labels: Labels, engine: LocalEngine) -> Voted:
-    """One coin for each user, by expectation and maximization from a plain vote on."""
+    """The one-coin model, fitted by EM from equal weights."""
     claims, choices = labels.claims, len(labels.choices)
-    made = _judged(labels, engine)
+    counts = _judged(labels, engine)
     others = max(1, choices - 1)
-    unit = 2.0 ** (62 - int(np.ceil(np.log2(max(2, int(made.max(initial=1)))))))
+    unit = 2.0 ** (62 - int(np.ceil(np.log2(max(2, int(counts.max(initial=1)))))))
     likeliest = np.empty(len(claims.objects), dtype=np.int32)
     chances, before = np.full(likeliest.size, np.nan), np.empty(likeliest.size)
     weights = np.ones(len(claims.users))
 
-    def weigh(losses: Floats, made: Ints) -> Floats:
-        everybody = (losses.sum() + 1.0) / (made.sum() + 2.0)
-        wrong = (losses + PSEUDO_CLAIMS * everybody) / (made + PSEUDO_CLAIMS)
+    def weigh(losses: Floats, counts: Ints) -> Floats:
+        error_rate = (losses.sum() + 1.0) / (counts.sum() + 2.0)
+        wrong = (losses + PSEUDO_CLAIMS * error_rate) / (counts + PSEUDO_CLAIMS)
         odds: Floats = np.log((1.0 - wrong) * others / wrong)
         return odds
 
@@ -111,23 +119,23 @@ def _coins(labels: Labels, engine: LocalEngine) -> Voted:
         doubts = engine.sum("votes", claims, weights.size, add, operations=float(len(claims))) / unit
         converged = sweeps > 1 and bool(np.nanmean(np.abs(chances - before)) < TOLERANCE)
         if not converged:
-            weights = _for_all(weigh, doubts, made)
+            weights = _for_all(weigh, doubts, counts)
     return _voted(labels, likeliest, chances, weights, "one-coin", sweeps, converged)
 
 
-def _for_all(weigh: Weigh, losses: Floats, made: Ints) -> Floats:
-    """Weights by losses; users of whom nothing can be learnt get the mean weight."""
-    judged = made > 0
+def _for_all(weigh: Weigh, losses: Floats, counts: Ints) -> Floats:
+    """Weights from losses; users without informative claims get the mean weight."""
+    judged = counts > 0
     if not judged.any():
-        return np.ones(made.size)
-    weights = np.empty(made.size)
-    weights[judged] = weigh(losses[judged], made[judged])
+        return np.ones(counts.size)
+    weights = np.empty(counts.size)
+    weights[judged] = weigh(losses[judged], counts[judged])
     weights[~judged] = weights[judged].mean()
     return weights
 
 
 def _judged(labels: Labels, engine: LocalEngine) -> Ints:
-    """How many claims each user made about objects that others made claims about, too."""
+    """Number of claims of each user about objects with at least two claims."""
     return judged_claims(labels.claims, (labels.claims.counts() > 1).astype(np.float64), engine)
 
 

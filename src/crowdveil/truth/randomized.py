@@ -1,19 +1,19 @@
-"""Truths from randomized reports of cells: the law that made the reports is public, so it is undone.
+"""Truths from randomized reports of cells: Bayesian inference under the public law of the reports.
 
-The model: a truth lies anywhere, an answer is the truth plus a normal error, rounded and clamped to the
-domain, and there is an answer with the user's rate; then the law turns the answer, or NULL, into a symbol.
-The law of truths, the users' rates and what spreads errors have are learned from all reports together
-(empirical Bayes). An estimate is the median of a truth's posterior inside the domain, its error the
-posterior's deviation.
+The model: an answer is the truth plus a normal error, rounded and clamped to the domain; each user answers at
+their own rate; then the law turns the answer, or NULL, into a symbol. The prior of truths, the users' rates
+and the distribution of error spreads are estimated from all reports (empirical Bayes). An estimate is the
+posterior median of a truth, clipped to the domain, and its error is the posterior standard deviation.
 
-Two stages. First all users err alike, and counts of symbols by object (and by users' rate) say all. Then
-users form classes, from careful to careless, as far as reports can tell. Where objects do not differ more
-than chance makes them differ, every object gets one common belief: with little information an estimate is a
-constant. Where not even the mean of all answers is known, that constant is near the middle of the domain.
+There are two stages. In the first, all users have the same distribution of errors, and the counts of symbols
+by object (and by groups of users with similar rates) are sufficient. In the second, users are divided into
+classes, from careful to careless, if the reports allow it. If objects do not differ more than by chance,
+all get one common posterior: with little information an estimate is a constant. If not even the mean of all
+answers is known, that constant is near the middle of the domain.
 
-Whatever it computes, it computes from reports alone: it costs nothing.
+It uses only reports: it is post-processing and costs no privacy.
 
-Notation: G groups of users, C classes, N objects, K symbols, T points for truths, S spreads.
+Notation: G groups of users, C classes, N objects, K symbols, T grid points for truths, S spreads of errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crowdveil.answers import CellReports, Domain
 from crowdveil.arrays import Floats, Ints
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels import symbol_counts
-from crowdveil.kernels.products import fill_product, fill_product_across
+from crowdveil.kernels.products import product, product_across
 from crowdveil.truth.common_answer import CommonAnswer, common_answer
 from crowdveil.truth.leaps import Leaps
 from crowdveil.truth.smooth_prior import SmoothPrior
@@ -37,36 +37,36 @@ from crowdveil.truth.user_classes import Classes, Parts, normed
 from crowdveil.truth.user_rates import RateGroups, rate_groups, stated_rate
 from crowdveil.truths import Truths
 
-SPREADS = 6  # of users' errors
+SPREADS = 6  # number of spreads of users' errors
 LEAST_SPREAD = 0.25
-LARGEST_SPREAD = 0.75  # of the domain's length: about as good as no answer
+LARGEST_SPREAD = 0.75  # relative to the domain's length: such answers carry hardly any information
 FINEST_STEP = 0.25
-STEPS = 40  # at most, over the domain's length
-BEYOND = 0.25  # of the domain's length: a truth beyond an end is one that nearly all answer with that end
-CAUTION = 0.5  # standard errors of what chance makes of objects
-SURELY = 5.0  # of the same
-VISIBLE = 1.0  # of the same: if less is foreseen of truths, nothing of them could show
-ENOUGH_TRUST = 0.5  # with less, beliefs are tempered and users not told apart
-WELL_KNOWN = 0.95  # of the mean answer that is kept: with less, estimates lie around it
+STEPS = 40  # largest number of grid steps over the domain's length
+BEYOND = 0.25  # the grid extends by this share of the domain: beyond an end nearly all answers are that end
+CAUTION = 0.5  # in standard errors of the variance by chance: subtracted from the excess variance of objects
+SURELY = 5.0  # in the same unit: objects with more excess variance certainly differ
+VISIBLE = 1.0  # in the same unit: with a smaller predicted variance, differences could not show
+ENOUGH_TRUST = 0.5  # with less trust, posteriors are tempered and users are not divided into classes
+WELL_KNOWN = 0.95  # with a smaller shrinkage factor of the mean answer, estimates are centred on that mean
 START_STEPS = 10
 CLASSES = 6  # of users
 MOST_GROUPS = 24  # classes times groups by rates
 ROUNDS = 3
-HELD = 0.003  # of a class's answers: how firmly its shares are held near to what is expected
+HELD = 0.003  # pseudo-answers per answer of a class, which hold its shares near the expected ones
 LEAST_SHARE = 1e-9
 CAP = 150
-TOLERANCE = 1e-3  # of an estimate's error, in one leap; about a tenth of the error may be left
-MANY = 1e9  # degrees of freedom: beliefs are taken for normal
+TOLERANCE = 1e-3  # change of estimates per leap, in units of their errors; a tenth of an error may remain
+MANY = 1e9  # degrees of freedom: posteriors are treated as normal
 _TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Places for truths, spreads of errors, and the chance of each symbol where somebody answers."""
+    """Grid points for truths, spreads of errors, and the probability of each symbol given an answer."""
 
     places: Floats  # (T,)
     step: float
-    inside: Floats  # (T,) the same, pulled into the domain
+    inside: Floats  # (T,) the same, clipped to the domain
     spreads: Floats  # (S,)
     answered: Floats  # (T, S, K)
 
@@ -78,23 +78,25 @@ class _Grid:
         places = domain.low + step * np.arange(-outside, round(length / step) + outside + 1, dtype=np.float64)
         spreads = np.geomspace(LEAST_SPREAD, max(LARGEST_SPREAD * length, 2 * LEAST_SPREAD), SPREADS)
         chances = answer_law(places[:, None], spreads, domain)
-        return cls(places, step, np.clip(places, domain.low, domain.high), spreads, chances @ law[:-1])
+        return cls(
+            places, step, np.clip(places, domain.low, domain.high), spreads, product(chances, law[:-1])
+        )
 
 
 @dataclass
 class _Fit:
-    """What is believed so far."""
+    """The current state of the EM iteration."""
 
-    beliefs: Floats  # (N, T)
-    prior: Floats  # (T,) in logs
-    shares: Floats  # (C, S) of errors, for each class of users
-    chances: Floats  # (G, T, K) of symbols
+    beliefs: Floats  # (N, T) posteriors of truths
+    prior: Floats  # (T,) log-probabilities
+    shares: Floats  # (C, S) distribution of error spreads in each class of users
+    chances: Floats  # (G, T, K) probabilities of symbols
     sweeps: int = 0
     converged: bool = False
 
 
 def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Truths:
-    """Truths from reports, with an error each; users weigh by how much they answer and how well."""
+    """Truths from reports; a user's weight is their rate of answers divided by their error variance."""
     engine = engine or LocalEngine()
     grid = _Grid.of(reports.domain, reports.law)
     rates = _rates(reports, engine)
@@ -114,7 +116,7 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
         medians, errors = _around_the_common(
             medians, errors, common_answer(reports, counts.sum(axis=(0, 1))), grid
         )
-    weights = rates.of_users / (shares @ np.square(grid.spreads))
+    weights = rates.of_users / product(shares, np.square(grid.spreads))
     freedom = np.full(medians.size, MANY)
     return Truths(
         *(reports.objects, reports.users, medians, errors, freedom, weights),
@@ -137,7 +139,7 @@ def _rates(reports: CellReports, engine: LocalEngine) -> RateGroups:
 
 
 def _counts(reports: CellReports, rates: RateGroups, engine: LocalEngine) -> Floats:
-    """(G, N, K)"""
+    """Counts of symbols by group of users and object, of shape (G, N, K)."""
     symbols = reports.symbols
     counts = np.empty((rates.rates.size, symbols.shape[1], reports.law.shape[1]))
     engine.spread(
@@ -150,9 +152,9 @@ def _counts(reports: CellReports, rates: RateGroups, engine: LocalEngine) -> Flo
 
 @dataclass(frozen=True)
 class _Model:
-    """Counts of symbols by groups of users, each with a rate and a class, and the law that made them.
+    """Counts of symbols by groups of users, each with a rate and a class, and the law of the symbols.
 
-    Users of a class have spreads in the same shares. `expected` are shares that a class is held near to.
+    Users of a class have the same distribution of error spreads, which is regularised towards `expected`.
     """
 
     counts: Floats  # (G, N, K)
@@ -165,43 +167,40 @@ class _Model:
 
     @cached_property
     def _by_object(self) -> Floats:
-        """(N, G * K)"""
+        """The counts by object, of shape (N, G * K)."""
         return np.ascontiguousarray(self.counts.transpose(1, 0, 2)).reshape(self.counts.shape[1], -1)
 
     def improve(self, fit: _Fit) -> float:
-        """One sweep: beliefs, then the law of truths and the shares of spreads. Tells how good they were."""
+        """One EM step: posteriors, then prior and shares. Returns the objective at the old parameters."""
         rates = self.rates[:, None, None]
         answered = np.einsum("tsk,cs->ctk", self.grid.answered, fit.shares)
         fit.chances = np.maximum((1.0 - rates) * self.law[-1] + rates * answered[self.classes], _TINY)
-        along = fit.chances.transpose(0, 2, 1).reshape(-1, fit.prior.size)  # (G * K, T)
-        logs = np.empty((self.counts.shape[1], fit.prior.size))
-        fill_product(self._by_object, np.log(along), logs)
-        logs += fit.prior
+        by_symbol = fit.chances.transpose(0, 2, 1).reshape(-1, fit.prior.size)  # (G * K, T)
+        logs = product(self._by_object, np.log(by_symbol)) + fit.prior
         top = logs.max(axis=1, keepdims=True)
         fit.beliefs = np.exp(logs - top)
-        whole = fit.beliefs.sum(axis=1, keepdims=True)
-        fit.beliefs /= whole
-        good = float((top + np.log(whole)).sum()) + self.smooth.goodness(fit.prior)
+        normaliser = fit.beliefs.sum(axis=1, keepdims=True)
+        fit.beliefs /= normaliser
+        objective = float((top + np.log(normaliser)).sum()) + self.smooth.goodness(fit.prior)
         fit.prior = self.smooth.improved(fit.prior, fit.beliefs)
-        # Expected counts of symbols, each divided by its chance; then counts of spreads by class.
-        seen = np.empty(along.shape)
-        fill_product_across(self._by_object, fit.beliefs, seen)
-        ratios = (seen / along).reshape(self.rates.size, -1, fit.prior.size)
+        # Expected counts of symbols, divided by their probabilities; then those of spreads by class.
+        expected_counts = product_across(self._by_object, fit.beliefs)
+        ratios = (expected_counts / by_symbol).reshape(self.rates.size, -1, fit.prior.size)
         spreads = np.zeros(fit.shares.shape)
         np.add.at(spreads, self.classes, np.einsum("gkt,tsk->gs", rates * ratios, self.grid.answered))
         spreads *= fit.shares
         if self.expected is not None:
             answers = np.bincount(self.classes, self.rates * self.counts.sum(axis=(1, 2)), len(self.expected))
-            held = HELD * answers[:, None] * self.expected
-            good += float((held * np.log(np.maximum(fit.shares, _TINY))).sum())
-            spreads += held
+            pseudo_answers = HELD * answers[:, None] * self.expected
+            objective += float((pseudo_answers * np.log(np.maximum(fit.shares, _TINY))).sum())
+            spreads += pseudo_answers
         fit.shares = spreads / np.maximum(spreads.sum(axis=1, keepdims=True), _TINY)
         fit.sweeps += 1
-        return good
+        return objective
 
 
 def _settle(fit: _Fit, model: _Model) -> None:
-    """Improve until estimates move by next to nothing in units of their errors."""
+    """Run accelerated EM until the posterior means move by less than TOLERANCE of their errors."""
     grid, points = model.grid, fit.prior.size
 
     def step(parameters: Floats) -> tuple[Floats, float]:
@@ -209,13 +208,13 @@ def _settle(fit: _Fit, model: _Model) -> None:
         fit.prior = prior - prior.max() - math.log(np.exp(prior - prior.max()).sum())
         fit.shares = shares.reshape(fit.shares.shape)
         fit.shares /= fit.shares.sum(axis=1, keepdims=True)
-        good = model.improve(fit)
-        return np.append(fit.prior, fit.shares), good
+        objective = model.improve(fit)
+        return np.append(fit.prior, fit.shares), objective
 
     parameters, leaps = np.append(fit.prior, fit.shares), Leaps(step)
     last, fit.converged = fit.sweeps + CAP, False
     while not fit.converged and fit.sweeps < last:
-        before = fit.beliefs @ grid.inside
+        before = product(fit.beliefs, grid.inside)
         parameters = leaps.leap(parameters)
         means, errors = _moments(fit.beliefs, grid)
         fit.converged = bool(np.abs(means - before).mean() < TOLERANCE * errors.mean())
@@ -223,7 +222,7 @@ def _settle(fit: _Fit, model: _Model) -> None:
 
 
 def _start(model: _Model, rates: RateGroups) -> _Fit:
-    """To begin with truths are spread as answers are: with little to learn from they stay so."""
+    """The initial state: truths are distributed like answers, and stay so if reports carry little."""
     grid = model.grid
     places = np.linspace(grid.inside[0], grid.inside[-1], rates.answers.size)
     spread = np.interp(grid.places, places, rates.answers)
@@ -234,36 +233,39 @@ def _start(model: _Model, rates: RateGroups) -> _Fit:
     return _Fit(beliefs, prior, np.full((1, SPREADS), 1.0 / SPREADS), np.empty(0))
 
 
-def _trust(counts: Floats, grid: _Grid, fit: _Fit, told: int) -> float:
-    """How much more than by chance objects differ, as a share of what beliefs make of it: 1 is all.
+def _trust(counts: Floats, grid: _Grid, fit: _Fit, symbols: int) -> float:
+    """Excess variance of objects over chance, as a share of the variance that the fit predicts, in [0, 1].
 
-    Each object has a score, of symbols that tell high truths from low ones. Its variance over objects is
-    that of chance, which the symbols' totals tell, and that of truths, which the fit foresees. Only the first
-    symbols count, `told` of them, not NULL: where work is handed out evenly, the number of answers varies
-    less than by chance.
+    Each object has a score, a weighted count of the symbols that separate high truths from low ones. Its
+    variance over objects is the sum of that by chance, which follows from the totals of symbols, and that of
+    the truths, which the fit predicts. Only the first `symbols` symbols count, not NULL: where work is
+    assigned evenly, the number of answers varies less than by chance.
     """
-    counts, law = counts[:, :, :told], np.exp(fit.prior)
-    chances = fit.chances[:, :, :told] / fit.chances[:, :, :told].sum(axis=2, keepdims=True)
+    counts, law = counts[:, :, :symbols], np.exp(fit.prior)
+    chances = fit.chances[:, :, :symbols] / fit.chances[:, :, :symbols].sum(axis=2, keepdims=True)
     per_object = counts.sum(axis=(1, 2)) / counts.shape[1]
-    common = counts.sum(axis=1) + 0.5  # a symbol that nobody reported has some chance
+    common = counts.sum(axis=1) + 0.5  # a symbol that was never reported has a positive probability
     common /= common.sum(axis=1, keepdims=True)
-    scores = np.einsum("t,t,gtk->gk", law, grid.inside - law @ grid.inside, chances) / common
+    scores = np.einsum("t,t,gtk->gk", law, grid.inside - product(law, grid.inside), chances) / common
     scores -= (common * scores).sum(axis=1, keepdims=True)
-    by_chance = float(per_object @ (common * np.square(scores)).sum(axis=1))
+    by_chance = float(product(per_object, (common * np.square(scores)).sum(axis=1)))
     by_truth = np.einsum("g,gk,gtk->t", per_object, scores, chances)
-    foreseen = float(law @ np.square(by_truth - law @ by_truth))
-    found = np.einsum("gnk,gk->n", counts, scores)
-    error = by_chance * math.sqrt(2.0 / max(1, found.size - 1))
-    if found.size < 2 or foreseen <= VISIBLE * error:
+    predicted = float(product(law, np.square(by_truth - product(law, by_truth))))
+    object_scores = np.einsum("gnk,gk->n", counts, scores)
+    error = by_chance * math.sqrt(2.0 / max(1, object_scores.size - 1))
+    if object_scores.size < 2 or predicted <= VISIBLE * error:
         return 0.0
-    excess = float(np.square(found - found.mean()).sum()) / (found.size - 1) - by_chance
-    # Where objects differ for sure, it is some users of whom too much is foreseen: those show as such later.
-    share = 1.0 if excess > SURELY * error else (excess - CAUTION * error) / foreseen
+    excess = (
+        float(np.square(object_scores - object_scores.mean()).sum()) / (object_scores.size - 1) - by_chance
+    )
+    # If objects certainly differ, the prediction is too large because of careless users; the classes of users
+    # in the second stage take care of these.
+    share = 1.0 if excess > SURELY * error else (excess - CAUTION * error) / predicted
     return float(min(1.0, max(0.0, share)))
 
 
 def _tempered(fit: _Fit, trust: float) -> Floats:
-    """Beliefs between what all objects have in common (no trust) and each object's own."""
+    """Posteriors between the common one of all objects (trust 0) and each object's own (trust 1)."""
     common = np.log(np.maximum(fit.beliefs.mean(axis=0), _TINY))
     own = np.log(np.maximum(fit.beliefs, _TINY)) - fit.prior
     return normed(common + trust * (own - own.max(axis=1, keepdims=True)))
@@ -272,7 +274,7 @@ def _tempered(fit: _Fit, trust: float) -> Floats:
 def _around_the_common(
     medians: Floats, errors: Floats, common: CommonAnswer, grid: _Grid
 ) -> tuple[Floats, Floats]:
-    """Estimates around the mean answer, pulled to the middle, where not even that mean is known well."""
+    """Estimates centred on the shrunken mean answer if that mean is not well known; otherwise unchanged."""
     if common.kept > WELL_KNOWN:
         return medians, errors
     low, high = float(grid.inside[0]), float(grid.inside[-1])
@@ -288,43 +290,53 @@ def _classed(
     fit: _Fit,
     engine: LocalEngine,
 ) -> Floats:
-    """Go on with classes of users who err alike; gives the chances (M, S) of users' spreads."""
+    """The second stage, with classes of users; returns posteriors (M, S) of users' error spreads."""
     parts, law, common = Parts.of(reports.symbols), reports.law, fit.shares[0]
-    groups, each = rates.rates.size, rates.rates[:, None, None, None]
-    chances = (1.0 - each) * law[-1][:, None] + each * grid.answered.transpose(0, 2, 1)  # (G, T, K, S)
+    groups, by_group = rates.rates.size, rates.rates[:, None, None, None]
+    chances = (1.0 - by_group) * law[-1][:, None] + by_group * grid.answered.transpose(
+        0, 2, 1
+    )  # (G, T, K, S)
     count = min(CLASSES, max(2, MOST_GROUPS // groups))
     for _ in range(ROUNDS):
-        foreseen = np.einsum("nt,gtks->gnks", fit.beliefs, chances, optimize=True)
-        fits = parts.fits(rates.groups, np.log(np.maximum(foreseen, _TINY)), engine)
-        classes = Classes.told(fits, common, grid.spreads, count)
+        predicted = np.stack([_predicted(fit.beliefs, one) for one in chances])
+        fits = parts.fits(rates.groups, np.log(np.maximum(predicted, _TINY)), engine)
+        classes = Classes.from_fits(fits, common, grid.spreads, count)
         by_class = rates.groups * count + classes.of_users
         counts = parts.counts(by_class, groups * count, law.shape[1], engine)
-        some = np.unique(by_class)
+        present = np.unique(by_class)
         fit.shares = classes.expected
         _settle(
             fit,
             _Model(
-                *(counts[some], rates.rates[some // count], some % count, grid, smooth, law),
+                *(counts[present], rates.rates[present // count], present % count, grid, smooth, law),
                 expected=classes.expected,
             ),
         )
-        common = classes.sizes @ fit.shares / classes.sizes.sum()
+        common = product(classes.sizes, fit.shares) / classes.sizes.sum()
     return normed(fits.sum(axis=0) + np.log(np.maximum(common, LEAST_SHARE)))
 
 
+def _predicted(beliefs: Floats, chances: Floats) -> Floats:
+    """(N, K, S): the chances of an object's symbols by spread, from those at each place (T, K, S)."""
+    flat: Floats = product(beliefs, chances.reshape(len(chances), -1))
+    return flat.reshape(-1, *chances.shape[1:])
+
+
 def _moments(beliefs: Floats, grid: _Grid) -> tuple[Floats, Floats]:
-    """Means and deviations of truths inside the domain."""
-    means = beliefs @ grid.inside
-    variances = np.maximum(beliefs @ np.square(grid.inside) - np.square(means), 0.0)
+    """Posterior means and standard deviations of truths, clipped to the domain."""
+    means = product(beliefs, grid.inside)
+    variances = np.maximum(product(beliefs, np.square(grid.inside)) - np.square(means), 0.0)
     return means, np.sqrt(variances + grid.step**2 / 12.0)
 
 
 def _summary(beliefs: Floats, grid: _Grid) -> tuple[Floats, Floats]:
-    """Medians and deviations of truths inside the domain."""
-    passed = np.cumsum(beliefs, axis=1)
-    at = (passed >= 0.5 * passed[:, -1:]).argmax(axis=1)
-    rows = np.arange(at.size)
-    # Each place stands for the half steps around it.
-    over = (passed[rows, at] - 0.5 * passed[:, -1]) / beliefs[rows, at]
-    medians = np.clip(grid.places[at] + (0.5 - over) * grid.step, grid.inside[0], grid.inside[-1])
+    """Posterior medians and standard deviations of truths, clipped to the domain."""
+    cumulative = np.cumsum(beliefs, axis=1)
+    median_index = (cumulative >= 0.5 * cumulative[:, -1:]).argmax(axis=1)
+    rows = np.arange(median_index.size)
+    # Each grid point represents the half steps on both sides of it.
+    past_median = (cumulative[rows, median_index] - 0.5 * cumulative[:, -1]) / beliefs[rows, median_index]
+    medians = np.clip(
+        grid.places[median_index] + (0.5 - past_median) * grid.step, grid.inside[0], grid.inside[-1]
+    )
     return medians, _moments(beliefs, grid)[1]

@@ -1,7 +1,7 @@
-"""A smooth law of truths on a grid, learned from beliefs about objects: few objects do not make it jagged.
+"""A smooth prior of truths on a grid, estimated from the posteriors of objects by penalised likelihood.
 
-It maximizes the likelihood less a penalty on the second derivative of its logarithm, so that with little to
-learn from it is an exponential law (flat, or leaning to an end of the range) and with much whatever it is.
+The penalty is on the second derivative of the log-density. So with few objects the estimate is close to an
+exponential density (flat, or increasing towards one end of the range), and with many it can take any shape.
 """
 
 from __future__ import annotations
@@ -11,41 +11,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdveil.arrays import Floats
+from crowdveil.kernels.products import product
 
-PENALTY = 3e-3  # times the integral of the squared second derivative, on a range of length 1
-PSEUDO_OBJECTS = 1.0  # spread over the grid: one object does not tell the law of all
+PENALTY = 3e-3  # factor of the integral of the squared second derivative, on a range of length 1
+PSEUDO_OBJECTS = 1.0  # spread evenly over the grid, added to the objects
 _NEWTON = 2
 _LONGEST_STEP = 2.0  # of a logarithm
 
 
 @dataclass(frozen=True)
 class SmoothPrior:
-    """The penalty that makes laws on a grid smooth."""
+    """The quadratic penalty on the log-probabilities of a prior on a grid."""
 
     penalty: Floats  # (T, T)
 
     @classmethod
     def of(cls, points: int, step: float) -> SmoothPrior:
-        """For so many points, `step` apart in ranges."""
-        bends = np.diff(np.eye(points), 2, axis=0) / step**2
-        return cls(PENALTY * step * (bends.T @ bends))
+        """The penalty for `points` grid points at distance `step`, in units of the range."""
+        second_differences = np.diff(np.eye(points), 2, axis=0) / step**2
+        return cls(PENALTY * step * product(second_differences.T, second_differences))
 
     def goodness(self, logs: Floats) -> float:
-        """What a law, in logs, loses by the penalty and gains by pseudo-objects."""
-        return float(PSEUDO_OBJECTS * logs.mean() - 0.5 * logs @ self.penalty @ logs)
+        """The terms of the objective for a prior (in logs): pseudo-objects minus the penalty."""
+        return float(PSEUDO_OBJECTS * logs.mean() - 0.5 * product(logs, product(self.penalty, logs)))
 
     def improved(self, logs: Floats, beliefs: Floats) -> Floats:
-        """A better law, in logs, for these beliefs (objects, points): some steps of Newton's."""
+        """An improved prior (in logs) given posteriors of shape (objects, points): two Newton steps."""
         points = logs.size
-        seen = beliefs.sum(axis=0) + PSEUDO_OBJECTS / points
-        whole = float(seen.sum())
+        expected = beliefs.sum(axis=0) + PSEUDO_OBJECTS / points
+        total = float(expected.sum())
         for _ in range(_NEWTON):
             law = np.exp(logs - logs.max())
             law /= law.sum()
-            gradient = seen - whole * law - self.penalty @ logs
-            curvature = np.diag(whole * law) - whole * np.outer(law, law) + self.penalty
-            # The logarithm's level is free: a ridge holds it.
-            step = np.linalg.solve(curvature + 1e-6 * whole / points * np.eye(points), gradient)
+            gradient = expected - total * law - product(self.penalty, logs)
+            curvature = np.diag(total * law) - total * np.outer(law, law) + self.penalty
+            # Adding a constant to the logs changes nothing: a small ridge makes the system regular.
+            step = np.linalg.solve(curvature + 1e-6 * total / points * np.eye(points), gradient)
             logs = logs + step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-9))
         normed: Floats = logs - np.log(np.exp(logs - logs.max()).sum()) - logs.max()
         return normed

@@ -1,4 +1,4 @@
-"""What the methods share: truths by users' weights, users' weights by their losses, until all rests."""
+"""The iteration that methods share: truths from users' weights, and weights from users' losses."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from crowdveil.kernels import bandwidths, residuals
 from crowdveil.truths import Truths
 
 Weigh = Callable[[Floats, Ints], Floats]
-"""Users' weights from their losses and from how many claims these are the sums of (at least one)."""
+"""Users' weights from their losses and their numbers of claims (at least one), over which losses are sums."""
 
-TOLERANCE = 1e-6  # of an object's spread, on average
+TOLERANCE = 1e-6  # mean change of truths, in units of the object's spread
 CAP = 100
 LONGEST_STRIDE = 8.0
 
 
 def spreads(claims: Claims, engine: LocalEngine) -> Floats:
-    """The standard deviation of each object's claims; 0 where they are equal, or one."""
+    """The standard deviation of each object's claims; 0 if they are all equal or there is only one."""
     out = np.empty(len(claims.objects))
     engine.run(
         "spreads",
@@ -47,22 +47,23 @@ def discover(
     cap: int = CAP,
     engine: LocalEngine | None = None,
 ) -> Truths:
-    """Sweep until truths move by less than `tolerance` on average, from equal weights or those of `start`.
+    """Truths and weights, iterated until truths move by less than `tolerance` spreads on average.
 
-    A user's loss is the sum of (x - truth)^2 / sd^2, or, not `squared`, of (x - truth)^2 / sd. `prior` is the
-    weight of a claim at the object's median that is added to all. Users of whom nothing can be learnt (sole
-    claimants, objects whose claims are equal) get the mean weight.
+    The iteration starts from equal weights or those of `start`. A user's loss is the sum over their claims of
+    (x - truth)^2 / sd^2 or, without `squared`, of (x - truth)^2 / sd. `prior` is the weight of an additional
+    claim at each object's median. Users without informative claims (all about objects with one claim, or with
+    equal claims) get the mean weight.
     """
     engine = engine or LocalEngine()
     if tolerance <= 0 or cap < 1:
         raise ParameterError("tolerance must be positive and cap at least 1")
     sd = spreads(claims, engine)
-    made = judged_claims(claims, sd, engine)
-    judged = made > 0
-    # Residuals are at most sqrt(2 n) spreads: sums of whole multiples of 1/unit stay below 2^62.
+    counts = judged_claims(claims, sd, engine)
+    judged = counts > 0
+    # Residuals are at most sqrt(2 n) spreads, so sums of integer multiples of 1/unit stay below 2^62.
     largest = float(sd.max(initial=0.0))
     scales = sd * sd if squared else sd * (largest if largest > 0 else 1.0)
-    most = 2.0 * max(1, int(claims.counts().max(initial=1))) * max(1, int(made.max(initial=1)))
+    most = 2.0 * max(1, int(claims.counts().max(initial=1))) * max(1, int(counts.max(initial=1)))
     unit = 2.0 ** (62 - math.ceil(math.log2(most)))
     weights = _start(claims, start)
     truths, before = np.empty(sd.size), np.empty(sd.size)
@@ -88,12 +89,12 @@ def discover(
         sweeps += 1
         before[:] = truths
         losses = engine.sum("truths", claims, weights.size, add, operations=float(len(claims))) / unit
-        still = sweeps > 1 and residuals.mean_step(truths, before, sd) < tolerance
-        if still or not judged.any():
+        settled = sweeps > 1 and residuals.mean_step(truths, before, sd) < tolerance
+        if settled or not judged.any():
             converged = True
             break
         new = np.empty(weights.size)
-        new[judged] = weigh(losses[judged] if squared else losses[judged] * largest, made[judged])
+        new[judged] = weigh(losses[judged] if squared else losses[judged] * largest, counts[judged])
         new[~judged] = new[judged].mean()
         path.append(new)
         weights = new if len(path) < 3 else _leap(path)
@@ -101,25 +102,25 @@ def discover(
 
 
 def _leap(path: list[Floats]) -> Floats:
-    """Where three weights in a row are heading, in logs; the path begins anew.
+    """The extrapolation, in logs, of three successive vectors of weights; clears the path.
 
-    Reference: Varadhan and Roland 2008, scheme S3 of SQUAREM. Sparse claims take almost half as many sweeps.
+    Reference: SQUAREM with step length S3, as in `leaps`. On sparse claims it nearly halves the sweeps.
     """
     weights = list(path)
     path.clear()
-    if min(float(each.min()) for each in weights) <= 0.0:
+    if min(float(vector.min()) for vector in weights) <= 0.0:
         return weights[-1]
-    first, second, third = (np.log(each) for each in weights)
-    step, bend = second - first, third - 2.0 * second + first
-    curved = float(np.square(bend).sum())
-    stride = math.sqrt(float(np.square(step).sum()) / curved) if curved > 0.0 else 1.0
+    first, second, third = (np.log(vector) for vector in weights)
+    step, curvature = second - first, third - 2.0 * second + first
+    squared_curvature = float(np.square(curvature).sum())
+    stride = math.sqrt(float(np.square(step).sum()) / squared_curvature) if squared_curvature > 0.0 else 1.0
     stride = min(max(stride, 1.0), LONGEST_STRIDE)
-    leapt: Floats = np.exp(first + 2.0 * stride * step + stride * stride * bend)
-    return leapt
+    extrapolated: Floats = np.exp(first + 2.0 * stride * step + stride * stride * curvature)
+    return extrapolated
 
 
 def judged_claims(claims: Claims, scales: Floats, engine: LocalEngine) -> Ints:
-    """How many claims each user made about objects with a scale: the others tell nothing about users."""
+    """Number of claims of each user about objects of positive scale; others carry no information on users."""
     return engine.sum(
         "claims",
         claims,
@@ -132,7 +133,7 @@ def judged_claims(claims: Claims, scales: Floats, engine: LocalEngine) -> Ints:
 
 
 def _start(claims: Claims, start: Truths | None) -> Floats:
-    """Equal weights, or those that users had before; new users get the mean of these."""
+    """Initial weights: all 1, or those of `start`, whose mean is the weight of new users."""
     weights = np.ones(len(claims.users))
     if start is not None:
         places = start.users.search_sorted(claims.users).to_numpy()
@@ -153,7 +154,7 @@ def finished(
     converged: bool,
     engine: LocalEngine,
 ) -> Truths:
-    """Estimates with the errors that go with the weights."""
+    """The truths with their standard errors under the given weights."""
     errors, freedom = np.empty(truths.size), np.empty(truths.size)
     engine.run(
         "errors",
@@ -167,10 +168,10 @@ def finished(
 
 
 def once(claims: Claims, *, method: str, engine: LocalEngine | None = None) -> Truths:
-    """Plain means, and the errors that go with them."""
+    """Plain means and their standard errors."""
     engine = engine or LocalEngine()
-    even = np.ones(len(claims.users))
-    nobody, nothing = np.zeros(0, dtype=np.int64), np.zeros(len(claims.objects))
+    equal_weights = np.ones(len(claims.users))
+    no_totals, no_scales = np.zeros(0, dtype=np.int64), np.zeros(len(claims.objects))
     means = np.empty(len(claims.objects))
     engine.run(
         "means",
@@ -179,15 +180,15 @@ def once(claims: Claims, *, method: str, engine: LocalEngine | None = None) -> T
             claims.offsets,
             claims.user_codes,
             claims.values,
-            even,
+            equal_weights,
             0.0,
-            nothing,
+            no_scales,
             1.0,
             first,
             last,
             means,
-            nobody,
+            no_totals,
         ),
         operations=float(len(claims)),
     )
-    return finished(claims, means, even, method=method, sweeps=1, converged=True, engine=engine)
+    return finished(claims, means, equal_weights, method=method, sweeps=1, converged=True, engine=engine)

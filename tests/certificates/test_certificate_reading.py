@@ -8,14 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import CASES, DENIABLE, NOTHING, PURE, claim, made, stated, write
 
+from certificates import CASES, DENIABLE, NOTHING, PATTERN, PURE, claim, made, stated, write
+from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate
+from crowdveil.certificates.reading import read_text
 from crowdveil.errors import InputError
-from crowdveil.guarantee import Deniability, Guarantee, Promise
+from crowdveil.files import certificates as files
+from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
+from crowdveil.plain_data import to_json
 from crowdveil.public_range import Range
 from crowdveil.releases.certified import Certified
-from crowdveil.report.certificate import SCHEMA_VERSION, to_json
-from crowdveil.report.certificate_check import read_certificate
+from crowdveil.releases.registry import RELEASES
+
+VERSION_1 = Path(__file__).parent / "version1"  # written by crowdveil when certificates had version 1
+
+
+def read_certificate(path: str) -> Certificate:
+    return files.read_certificate(path).certificate
 
 
 def _set(*keys: str, to: Any) -> Callable[[dict[str, Any]], None]:
@@ -50,16 +59,15 @@ def _reworded(promise: Promise) -> Callable[[dict[str, Any]], None]:
 
 
 EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
-    "a smaller epsilon": ("basic", _set("promise", "epsilon", to=0.1), "promise.sentence"),
-    "another unit": ("basic", _set("promise", "unit", to="user"), "promise.sentence"),
-    "another sentence": ("nothing", _set("promise", "sentence", to="All is well."), "promise.sentence"),
-    "another k": ("deniable", _set("promise", "k", to=50), "promise.sentence"),
+    "a smaller epsilon": ("basic", _set("promise", "epsilon", to=0.1), "promise.epsilon is not"),
+    "another unit": ("basic", _set("promise", "unit", to="user"), "promise.unit is not"),
+    "another k": ("deniable", _set("promise", "k", to=50), "promise.k is not"),
     "smaller, reworded": (
         "basic",
         _reworded(claim(0.1)),
-        "promise.epsilon is not the one of the parameters",
+        "promise.epsilon is not the one of the method",
     ),
-    "larger, reworded": ("basic", _reworded(claim(1.5)), "promise.epsilon is above"),
+    "larger, reworded": ("basic", _reworded(claim(1.5)), "promise.epsilon is not"),
     "smaller than certified": (
         "user",
         _reworded(Guarantee(1.0, 0.0, "user", "add-remove", "central")),
@@ -75,16 +83,16 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
         _reworded(Guarantee(2.0, 0.0, "user", "replace-one", "central")),
         "promise.adjacency is not",
     ),
-    "a larger delta": ("delta", _reworded(claim(0.5, 1e-3)), "promise.delta is above"),
-    "an epsilon for paper mode": ("nothing", _reworded(PURE), "never promises an epsilon"),
-    "deniability for paper mode": ("nothing", _reworded(DENIABLE), "not the one of the parameters"),
+    "a larger delta": ("delta", _reworded(claim(0.5, 1e-3)), "promise.epsilon is not"),
+    "an epsilon for paper mode": ("nothing", _reworded(PURE), "promise.kind is not"),
+    "deniability for paper mode": ("nothing", _reworded(DENIABLE), "promise.kind is not"),
     "more deniability": (
         "deniable",
         _reworded(Deniability(50, 4.0, "1", "why")),
-        "not the one of the parameters",
+        "promise.k is not",
     ),
-    "k of nothing": ("deniable", _reworded(Deniability(0, 4.0, "1", "why")), "numbers that none can have"),
-    "a promise for a seed": ("seeded", _reworded(PURE), "a seeded release promises nothing"),
+    "k of nothing": ("deniable", _reworded(Deniability(0, 4.0, "1", "why")), "promise.k is not"),
+    "a promise for a seed": ("seeded", _reworded(PURE), "what is seeded promises nothing"),
     "no longer seeded": ("seeded", _set("seeded", to=False), "entries that do not belong"),
     "no warning": ("seeded", _remove("warning"), "warning is missing"),
     "no unit": ("basic", _remove("promise", "unit"), "promise.unit is missing"),
@@ -120,25 +128,25 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
     "an epsilon asked beyond methods": (
         "basic",
         _set("parameters", "epsilon", to=1e300),
-        "promise.epsilon is",
+        "epsilon must lie",
     ),
     "an epsilon asked in a list": (
         "basic",
         _set("parameters", "epsilon", to=[1.0]),
         "parameters.epsilon is not",
     ),
-    "no epsilon asked": ("basic", _set("parameters", "epsilon", to=None), "promise.epsilon is not"),
+    "no epsilon asked": ("basic", _set("parameters", "epsilon", to=None), "parameters.epsilon is not"),
     "a delta asked beyond numbers": ("delta", _set("parameters", "delta", to=10**400), "parameters.delta is"),
     "a delta asked that is text": ("delta", _set("parameters", "delta", to="1"), "parameters.delta is not"),
-    "a smaller delta": ("delta", _reworded(claim(0.5, 1e-9)), "promise.delta is not the one"),
+    "a smaller delta": ("delta", _reworded(claim(0.5, 1e-9)), "promise.epsilon is not the one"),
     "another certified delta": (
         "gaussian",
         _set("parameters", "delta", to=1e-5),
-        "promise.delta is not the one of the parameters",
+        "promise.delta is not the one of the method",
     ),
-    "a certified delta of one": ("gaussian", _set("parameters", "delta", to=1), "none that a certified"),
-    "a delta for claims": ("gaussian", _set("parameters", "unit", to="claim"), "none that a certified"),
-    "no cap": ("gaussian", _set("parameters", "cap", to=None), "none that a certified"),
+    "a certified delta of one": ("gaussian", _set("parameters", "delta", to=1), "delta must be"),
+    "a delta for claims": ("gaussian", _set("parameters", "unit", to="claim"), "needs a cap"),
+    "no cap": ("gaussian", _set("parameters", "cap", to=None), "needs a cap"),
     "a cap beyond numbers": ("gaussian", _set("parameters", "cap", to=10**400), "parameters.cap is not"),
     "no such estimator": ("user", _set("parameters", "estimator", to="best"), "parameters.estimator is not"),
     "an estimator in a list": ("user", _set("parameters", "estimator", to=["bayes"]), "parameters.estimator"),
@@ -150,13 +158,13 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
     "a background of histograms": (
         "gaussian",
         _set("parameters", "background", to=True),
-        "none that a certified",
+        "background is for bayes",
     ),
-    "all for reliability": ("gaussian", _set("parameters", "reliability", to=1), "none that a certified"),
-    "reliability for bayes": ("user", _set("parameters", "reliability", to=0.5), "none that a certified"),
+    "all for reliability": ("gaussian", _set("parameters", "reliability", to=1), "reliability must be"),
+    "reliability for bayes": ("user", _set("parameters", "reliability", to=0.5), "reliability is for"),
     "a range of one number": ("user", _set("parameters", "range", to=[1]), "parameters.range is not"),
     "a range of lists": ("user", _set("parameters", "range", to=[[], {}]), "parameters.range is not"),
-    "a range backwards": ("user", _set("parameters", "range", to=[10, 0]), "none that a certified"),
+    "a range backwards": ("user", _set("parameters", "range", to=[10, 0]), "range"),
     "no estimator": ("user", _remove("parameters", "estimator"), "parameters.estimator is missing"),
     "another parameter": ("user", _set("parameters", "k", to=1), "parameters has entries"),
     "nobody to trust": (
@@ -170,21 +178,21 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
         "promise.unit is not",
     ),
     "called synthetic": ("basic", _set("synthetic", to=True), "synthetic is not"),
-    "no promise where there is one": ("user", _reworded(NOTHING), "promises an epsilon"),
+    "no promise where there is one": ("user", _reworded(NOTHING), "promise.kind is not"),
     "a k beyond numbers": (
         "deniable",
         _all(
             _reworded(Deniability(10**400, 4.0, "1", "why")),
             _set("parameters", "k", to=10**400),
         ),
-        "promise.k is not",
+        "is not what belongs there",
     ),
     "a gamma beyond numbers": (
         "deniable",
         _set("promise", "gamma", to=10**400),
         "promise.gamma is not",
     ),
-    "a number as truth": ("deniable", _set("parameters", "require_k", to=1), "not the one of the parameters"),
+    "a number as truth": ("deniable", _set("parameters", "require_k", to=1), "parameters.require_k is not"),
     "a delta of one": ("basic", _set("promise", "delta", to=1), "numbers that none can have"),
     "no such unit": ("basic", _set("promise", "unit", to="planet"), "promise.unit is not"),
     "a list as unit": ("basic", _set("promise", "unit", to=["claim"]), "promise.unit is not"),
@@ -193,6 +201,27 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
     "a terminal's escape": ("basic", _set("not_promised", to=["\x1b[2J"]), "not_promised"),
     "an escape assumed": ("basic", _set("promise", "assumptions", to=["\x1b[2J"]), "promise.assumptions"),
     "an escape as method": ("basic", _set("method", to="a\nb"), "method is not"),
+}
+
+
+# What a careful editor tries on methods whose epsilon depends on numbers of claims.
+EDITS |= {
+    f"{name} of {case}": (case, edit, words)
+    for case in ("delta", "attempts")
+    for name, edit, words in (
+        ("a tiny epsilon", _set("promise", "epsilon", to=0.001), "promise.epsilon is not"),
+        ("users", _set("promise", "unit", to="user"), "promise.unit is not"),
+        ("nobody to trust", _set("promise", "trust", to="local"), "promise.trust is not"),
+        ("no delta", _set("promise", "delta", to=0.0), "promise.delta is not"),
+        ("more claims", _set("public", "claims_per_object", to=[10**6]), "promise.epsilon is not"),
+        ("no counts", _remove("public", "claims_per_object"), "promise.epsilon is not"),
+        ("odd counts", _set("public", "claims_per_object", to=[0]), "public.claims_per_object is not"),
+    )
+}
+EDITS |= {
+    "no such kind of file": ("basic", _set("kind", to="letter"), "kind is not"),
+    "no such method": ("basic", _set("method", to="magic"), "there is no release method"),
+    "a promise to users": ("basic", _set("user_promise", to={"kind": "none"}), "user_promise"),
 }
 
 
@@ -226,23 +255,60 @@ def test_a_whole_number_is_a_number(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_certified_release_can_ask_for_is_read(tmp_path: Path, asked: Certified) -> None:
-    path = write(tmp_path, stated("certified", asked.cost(), asked.to_dict()))
-    found = read_certificate(str(path))
-    assert found.promise == asked.cost()
-    assert found.parameters == asked.to_dict()
+    certificate = read_certificate(str(write(tmp_path, stated(asked))))
+    assert certificate.promise == asked.promise(PATTERN)
+    assert certificate.parameters == asked.to_dict()
 
 
 def test_a_small_epsilon_cannot_become_smaller_either(tmp_path: Path) -> None:
     asked = Certified(0.0005, Range(0, 1))
-    path = write(tmp_path, stated("certified", claim(0.0004), asked.to_dict()))
-    with pytest.raises(InputError, match=r"promise\.epsilon is not the one of the parameters"):
+    path = write(tmp_path, stated(asked, claim(0.0004)))
+    with pytest.raises(InputError, match=r"promise\.epsilon is not the one of the method"):
         read_certificate(str(path))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sentences_are_for_people_and_never_compared(case: str) -> None:
+    """Old files stay readable when the wording is improved."""
+    reworded = made(case)
+    reworded["promise"]["sentence"] = "As the words were, once."
+    reworded["not_promised"] = []
+    for name in ("assumptions", "reason", "weights_ratio", "reason_no_epsilon"):
+        if name in reworded["promise"]:
+            reworded["promise"][name] = ["once"] if name == "assumptions" else "once"
+    checked = read_text(json.dumps(reworded), "here")
+    assert checked.recomputed
+    assert checked.certificate == read_text(json.dumps(made(case)), "here").certificate
+
+
+@pytest.mark.parametrize("path", sorted(VERSION_1.glob("*.json")), ids=lambda path: path.stem)
+def test_certificates_of_version_1_stay_readable(path: Path) -> None:
+    text = path.read_text()
+    stated = json.loads(text)
+    checked = read_text(text, "here")
+    promise = checked.certificate.promise
+    assert checked.certificate.kind == "release"
+    assert checked.recomputed == (not RELEASES[stated["method"]].depends_on_counts)
+    assert promise.to_dict()["kind"] == stated["promise"]["kind"]
+    if isinstance(promise, Guarantee):
+        assert (promise.epsilon, promise.delta) == (stated["promise"]["epsilon"], stated["promise"]["delta"])
+    else:
+        assert isinstance(promise, NoGuarantee | Deniability)
+
+
+@pytest.mark.parametrize("case", ["smoothed", "attempts"])
+@pytest.mark.parametrize(("name", "value"), [("unit", "user"), ("trust", "local"), ("delta", 0.0)])
+def test_what_version_1_can_be_held_against_still_is(case: str, name: str, value: Any) -> None:
+    stated = json.loads((VERSION_1 / f"{case}.json").read_text())
+    stated["promise"][name] = value
+    with pytest.raises(InputError, match=rf"promise\.{name} is not"):
+        read_text(json.dumps(stated), "here")
 
 
 @pytest.mark.parametrize("version", [SCHEMA_VERSION + 1, 0, "1", None, [], True])
 def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
     path = write(tmp_path, made("basic") | {"schema_version": version})
-    with pytest.raises(InputError, match=f"another version; this crowdveil reads version {SCHEMA_VERSION}"):
+    with pytest.raises(InputError, match=f"another version; .* reads versions up to {SCHEMA_VERSION}"):
         read_certificate(str(path))
 
 

@@ -1,0 +1,1 @@
+crowdveil: error: --sparsity goes with reports of lp and slots

@@ -1,0 +1,105 @@
+"""The certificate of a file: the facts, the promise, and what is not promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.releases.result import Release
+from crowdveil.version import __version__
+
+SCHEMA_VERSION = 2
+Kind = Literal["release", "noisy claims", "reports", "synthetic records"]
+
+SEEDED_WARNING = "This was drawn with a fixed seed and is NOT PRIVATE: whoever knows the seed can undo it."
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was promised about a file.
+
+    Parameters
+    ----------
+    kind:
+        What the file holds.
+    method, parameters:
+        The release method, local mechanism or synthesis method, and what it was asked for.
+    public:
+        Public numbers that the promise depends on besides the parameters.
+    promise:
+        What is promised about each protected unit.
+    user_promise:
+        What is promised to a user about everything they contributed, where that is known to differ.
+    seeded:
+        Whether the draws can be repeated from a seed; then nothing is promised.
+    synthetic:
+        Whether values belong to nobody; else each is one person's own, with noise.
+    contents:
+        What a reader of the file must know about it: the names of objects, a digest.
+    crowdveil:
+        The version that wrote it.
+
+    """
+
+    kind: Kind
+    method: str
+    parameters: Mapping[str, Any]
+    promise: Promise
+    seeded: bool
+    synthetic: bool
+    public: Mapping[str, Any] = field(default_factory=dict)
+    user_promise: Promise | None = None
+    contents: Mapping[str, Any] = field(default_factory=dict)
+    crowdveil: str = __version__
+
+    def not_promised(self) -> list[str]:
+        """What a reader might believe to be promised, and is not."""
+        if not isinstance(self.promise, Guarantee):
+            return [
+                "differential privacy of any kind, for a claim or for a user",
+                "objects that are missing, or have fewer claims than others, tell something by that",
+            ]
+        lines = []
+        if self.promise.adjacency == "replace-one" and self.promise.unit in ("claim", "user"):
+            lines.append("who made claims about which objects, and how many there are, is not protected")
+        if self.promise.unit in ("claim", "cell"):
+            things = {"claim": "claims", "cell": "answers"}[self.promise.unit]
+            lines.append(f"a user's {things} together are protected only by epsilon times their number")
+        if self.promise.adjacency == "replace-or-not-last":
+            lines.append("who and what is on the lists of users and objects is not protected")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        stated: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "crowdveil": self.crowdveil,
+            "kind": self.kind,
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "public": dict(self.public),
+            "seeded": self.seeded,
+            "synthetic": self.synthetic,
+            "promise": self.promise.to_dict(),
+            "user_promise": self.user_promise and self.user_promise.to_dict(),
+            "not_promised": self.not_promised(),
+            "contents": dict(self.contents),
+        }
+        if self.seeded:
+            stated["warning"] = SEEDED_WARNING
+        return stated
+
+
+def of_release(release: Release) -> Certificate:
+    """The certificate of a release."""
+    return Certificate(
+        kind="release",
+        method=release.method,
+        parameters=release.parameters,
+        public=release.public,
+        promise=release.promise,
+        seeded=release.seeded,
+        synthetic=release.synthetic,
+    )

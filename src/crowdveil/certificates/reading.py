@@ -1,0 +1,138 @@
+"""Reading a certificate back, and refusing one whose numbers do not follow from its facts.
+
+Checked are its version, its keys and types, and that its promise is the one that its method promises with its
+parameters and public numbers. It is not signed: whoever changes all of them in step is not found out
+(docs/ledger.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, get_args, get_type_hints
+
+from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate, Kind
+from crowdveil.certificates.recomputation import agree, recomputed, without_counts
+from crowdveil.errors import InputError, ParameterError
+from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
+from crowdveil.plain_data import fits, parse_json, problem
+from crowdveil.releases.registry import RELEASES
+
+_PROMISES: dict[str, type[Guarantee | Deniability | NoGuarantee]] = {
+    "differential privacy": Guarantee,
+    "plausible deniability": Deniability,
+    "none": NoGuarantee,
+}
+_KEYS_OF_VERSION_1: dict[str, Any] = {
+    "schema_version": int,
+    "crowdveil": str,
+    "method": str,
+    "parameters": dict,
+    "seeded": bool,
+    "synthetic": bool,
+    "promise": dict,
+    "not_promised": tuple[str, ...],
+}
+_KEYS: dict[str, Any] = _KEYS_OF_VERSION_1 | {
+    "kind": Kind,
+    "public": dict,
+    "user_promise": dict | None,
+    "contents": dict,
+}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A certificate whose parts agree; `recomputed` tells whether its epsilon follows from its facts."""
+
+    certificate: Certificate
+    recomputed: bool
+
+
+def read_text(text: str, source: str) -> Checked:
+    """A certificate from its text, refused unless all of it fits; its promise is in today's words."""
+    try:
+        stated = parse_json(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{source}: is not a certificate: it is not JSON, or not all of it") from None
+    if not isinstance(stated, dict) or "schema_version" not in stated:
+        raise InputError(f"{source}: is not a crowdveil certificate")
+    version = stated["schema_version"]
+    if not fits(version, int) or not 1 <= version <= SCHEMA_VERSION:
+        raise InputError(
+            f"{source}: is a certificate of another version; this crowdveil reads versions up to "
+            f"{SCHEMA_VERSION}"
+        )
+    try:
+        return _checked(_certificate(stated, version), version)
+    except ParameterError as error:
+        raise InputError(f"{source}: was edited or is damaged: {error}") from None
+
+
+def _certificate(stated: dict[str, Any], version: int) -> Certificate:
+    """The parts of a certificate, of the right types."""
+    keys = _KEYS_OF_VERSION_1 if version == 1 else _KEYS
+    if stated.get("seeded") is True:
+        keys = keys | {"warning": str}
+    wrong = problem(stated, keys)
+    if wrong is not None:
+        raise ParameterError(wrong)
+    user = stated.get("user_promise")
+    return Certificate(
+        kind=stated.get("kind", get_args(Kind)[0]),
+        method=stated["method"],
+        parameters=stated["parameters"],
+        promise=promise_of(stated["promise"], "promise"),
+        seeded=stated["seeded"],
+        synthetic=stated["synthetic"],
+        public=stated.get("public", {}),
+        user_promise=None if user is None else promise_of(user, "user_promise"),
+        contents=stated.get("contents", {}),
+        crowdveil=stated["crowdveil"],
+    )
+
+
+def promise_of(stated: dict[str, Any], where: str) -> Promise:
+    """A promise from its plain data; its sentence is not looked at."""
+    kind = _PROMISES.get(stated["kind"]) if isinstance(stated.get("kind"), str) else None
+    if kind is None:
+        raise ParameterError(f"{where}.kind is none that exists")
+    hints = get_type_hints(kind)
+    wrong = problem(stated, {"kind": str, "sentence": str} | hints, f"{where}.")
+    if wrong is not None:
+        raise ParameterError(wrong)
+    fields = {name: stated[name] for name in hints}
+    for name, value in fields.items():
+        if isinstance(value, list):
+            fields[name] = tuple(value)
+        elif hints[name] is float:
+            fields[name] = float(value)
+    try:
+        return kind(**fields)
+    except ParameterError:
+        raise ParameterError(f"{where} has numbers that none can have") from None
+
+
+def _checked(certificate: Certificate, version: int) -> Checked:
+    """With the promise that follows from the facts, which must be the one that is stated."""
+    if certificate.seeded and not isinstance(certificate.promise, NoGuarantee):
+        raise ParameterError("what is seeded promises nothing")
+    # Version 1 did not keep the numbers of claims that some promises depend on.
+    trusting = version == 1 and RELEASES[certificate.method].depends_on_counts
+    promise, user_promise, synthetic = without_counts(certificate) if trusting else recomputed(certificate)
+    for name, stated, computed in (
+        ("promise", certificate.promise, promise),
+        ("user_promise", certificate.user_promise, user_promise),
+    ):
+        different = _difference(stated, computed)
+        if different is not None:
+            raise ParameterError(f"{name}{different} is not the one of the method and its parameters")
+    if certificate.synthetic != synthetic:
+        raise ParameterError(f"synthetic is not what it is for the method {certificate.method}")
+    return Checked(replace(certificate, promise=promise, user_promise=user_promise), recomputed=not trusting)
+
+
+def _difference(stated: Promise | None, computed: Promise | None) -> str | None:
+    if stated is None or computed is None:
+        return None if stated is computed else ""
+    name = agree(stated, computed)
+    return None if name is None else f".{name}"

@@ -1,0 +1,15 @@
+"""The examples in docstrings of public names run and print what they say."""
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+MODULES = ("claims", "labels", "public_range", "randomness", "records", "truth.one_coin")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_print_what_they_say(name: str) -> None:
+    results = doctest.testmod(import_module(f"crowdveil.{name}"))
+    assert results.attempted > 0
+    assert results.failed == 0

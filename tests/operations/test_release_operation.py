@@ -1,0 +1,142 @@
+"""A release as the command and a service ask for it: checked, charged, drawn, written, complete."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crowdveil.accounting import basic_composition
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
+from crowdveil.ledger import BudgetExceeded, Ledger
+from crowdveil.operations.release import release
+from crowdveil.operations.spending import Account
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness, seeded
+from crowdveil.releases.basic import Basic
+from crowdveil.releases.certified import Certified
+from crowdveil.releases.method import ReleaseMethod
+from crowdveil.releases.priscrowd import PrisCrowd
+from crowdveil.releases.registry import RELEASES
+from crowdveil.releases.result import Release
+from crowdveil.simulation.claims import SimulatedClaims
+
+TEN = Range(0, 10)
+CERTIFIED = Certified(2.0, TEN)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    claims = SimulatedClaims(users=20, objects=6).claims(rng=seeded(1))
+    rows = zip(
+        *(claims.objects.gather(claims.owners()), claims.users.gather(claims.user_codes), claims.values),
+        strict=True,
+    )
+    path = tmp_path_factory.mktemp("claims") / "claims.csv"
+    path.write_text("object,user,value\n" + "".join(f"{o},{u},{v}\n" for o, u, v in rows))
+    return str(path)
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Account:
+    return Account(Ledger(tmp_path / "ledger.sqlite3"), "d")
+
+
+def statuses(account: Account) -> list[str]:
+    return [entry.status for entry in account.ledger.entries()]
+
+
+@pytest.mark.parametrize("parameters", [CERTIFIED, Basic(1.0, TEN), PrisCrowd()])
+def test_a_release_is_written_charged_and_complete(
+    source: str, parameters: ReleaseMethod, account: Account, tmp_path: Path
+) -> None:
+    released = release(source, parameters, tmp_path / "out", account)
+    assert statuses(account) == ["released"]
+    told = json.loads(json.dumps(released.to_dict(), allow_nan=False))
+    written = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert written["promise"] == told["promise"]
+    (entry,) = account.ledger.entries()
+    assert (entry.method, entry.parameters) == (parameters.name, parameters.to_dict())
+    if entry.epsilon is not None:
+        assert float(basic_composition(entry.events, 0.0)) == pytest.approx(float(entry.epsilon))
+
+
+class Looking(Basic):
+    """Basic, but it looks into the ledger and for files when it draws."""
+
+    account: Account
+    out: Path
+    seen: list[tuple[list[str], bool]]
+
+    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+        self.seen.append((statuses(self.account), self.out.exists()))
+        return super().draw(claims, rng=rng, engine=engine)
+
+
+def test_the_charge_is_on_record_before_anything_is_drawn(
+    source: str, account: Account, tmp_path: Path
+) -> None:
+    parameters = Looking(1.0, TEN)
+    for name, value in (("account", account), ("out", tmp_path / "out"), ("seen", [])):
+        object.__setattr__(parameters, name, value)
+    release(source, parameters, tmp_path / "out", account)
+    assert parameters.seen == [(["charged, not released"], False)]
+
+
+def test_a_bundle_that_cannot_be_written_stays_charged(source: str, account: Account, tmp_path: Path) -> None:
+    class Spoiling(Basic):
+        def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+            (tmp_path / "out").write_text("in the way, since the checks")
+            return super().draw(claims, rng=rng, engine=engine)
+
+    with pytest.raises(OutputError):
+        release(source, Spoiling(1.0, TEN), tmp_path / "out", account)
+    assert statuses(account) == ["charged, not released"]
+
+
+def test_nothing_is_charged_for_what_is_refused(source: str, account: Account, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "claims.csv").touch()
+    text = tmp_path / "text.csv"
+    text.write_text("object,user,value\na,b,much\n")
+    add_remove = replace(CERTIFIED, adjacency="add-remove")
+    refused: list[tuple[type[CrowdveilError], str, ReleaseMethod, Path]] = [
+        (OutputError, source, CERTIFIED, taken),  # there is something already
+        (OutputError, source, CERTIFIED, Path(source).parent),  # the folder of the input
+        (InputError, str(text), CERTIFIED, tmp_path / "out"),  # not a number
+        (InputError, str(tmp_path / "none.csv"), CERTIFIED, tmp_path / "out"),  # no file
+        (ParameterError, source, replace(CERTIFIED, epsilon=0.001), tmp_path / "out"),  # little but noise
+        (ParameterError, source, add_remove, tmp_path / "out"),  # objects are not listed
+    ]
+    for error, path, parameters, out in refused:
+        with pytest.raises(error):
+            release(path, parameters, out, account)
+    with pytest.raises(BudgetExceeded):
+        release(source, CERTIFIED, tmp_path / "out", replace(account, budget=1.0))
+    assert account.ledger.entries() == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_who_insists_gets_noise(source: str, account: Account, tmp_path: Path) -> None:
+    release(source, replace(CERTIFIED, epsilon=0.001), tmp_path / "out", account, insist=True)
+    assert statuses(account) == ["released"]
+
+
+def test_a_seeded_release_is_recorded_as_not_private(source: str, account: Account, tmp_path: Path) -> None:
+    released = release(source, CERTIFIED, tmp_path / "out", account, rng=seeded(1))
+    assert released.to_dict()["promise"]["kind"] == "none"
+    (entry,) = account.ledger.entries()
+    assert entry.privacy == "not private (seeded)"
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_method_has_its_name_and_its_options(name: str) -> None:
+    method = RELEASES[name]
+    assert method.name == name
+    assert {"range", "resolution"} <= set(method.options())
+    assert set(method.required()) <= set(method.options())
