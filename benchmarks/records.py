@@ -21,7 +21,8 @@ from crowdveil.experiments.records_data import adult
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.simulation.records import SimulatedRecords
-from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis, collected
+from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
+from crowdveil.synthesis.simulated import collected
 
 OURS = HERE / "ours" / "records.py"
 NUMPY = ("numpy==2.4.6",)

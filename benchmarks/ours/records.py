@@ -12,17 +12,16 @@ from crowdveil.arrays import Codes
 from crowdveil.local.best_oracle import best_oracle
 from crowdveil.local.krr import KRR
 from crowdveil.local.olh import OLH
-from crowdveil.local.oracle import Oracle
+from crowdveil.local.oracle import PureOracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure
 from crowdveil.records import Column, Records, Schema
-from crowdveil.synthesis import independent
-from crowdveil.synthesis import latent_class_synthesis as latent
+from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.model_choice import fitted_to
 from crowdveil.synthesis.questions import Question, Table
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
-ORACLES: dict[str, Callable[[float, int], Oracle]] = {"krr": KRR, "oue": OUE, "olh": OLH}
+ORACLES: dict[str, Callable[[float, int], PureOracle]] = {"krr": KRR, "oue": OUE, "olh": OLH}
 
 
 def as_records(arrays: Arrays) -> Records:
@@ -47,10 +46,8 @@ def records(inputs: Arrays, method: str, epsilon: float) -> Steps:
     """Reports of all records, what they tell, and as many synthetic records."""
     real = as_records(inputs)
     yield
-    if method == "independent":
-        made = independent.synthesize(real, independent.Independent(epsilon))
-    else:
-        made = latent.synthesize(real, latent.LatentClassSynthesis(epsilon))
+    chosen = METHODS[method]
+    made = chosen.synthesize(real, chosen.parameters(epsilon))
     yield
     return {"codes": made.records.codes}
 

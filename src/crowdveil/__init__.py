@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from crowdveil.releases.priscrowd import PrisCrowd, Uniform
     from crowdveil.releases.result import Release, Status
     from crowdveil.report.bundle import write_bundle
-    from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis, synthesize
+    from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
+    from crowdveil.synthesis.simulated import synthesize
     from crowdveil.truth.methods import discover
     from crowdveil.truth.one_coin import one_coin
 
@@ -68,7 +69,7 @@ _HOMES = {
     "release": "releases.method",
     "secure": "randomness",
     "seeded": "randomness",
-    "synthesize": "synthesis.latent_class_synthesis",
+    "synthesize": "synthesis.simulated",
     "write_bundle": "report.bundle",
 }
 

@@ -32,7 +32,7 @@ NAMES = [audit.name for audit, _ in OURS]
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, oracle: Any) -> None:
     """With 50,000 tested draws: the expected bound less 5 of its deviations."""
     assert AUDITS[audit.name] is audit
-    assert audit.epsilon == oracle.guarantee().epsilon
+    assert audit.epsilon == oracle.promise().epsilon
     found = run_audit(audit, draws=100_000, seed=1)
     assert found.verdict == "not refuted"
     assert found.bounds.epsilon is not None

@@ -69,10 +69,10 @@ def test_over_all_records_and_reports_the_largest_log_ratio_is_what_is_claimed(
 
 @pytest.mark.parametrize("world", [0, 1])
 def test_reports_of_pairs_are_those_of_both_responses(world: int) -> None:
-    """All of them, and no others: under the names of SamPrivSyn's first batch and only pair."""
-    rng = seeded(1).part("people from 0")
+    """All of them, and no others: under the names of the first round and the only question."""
+    rng = seeded(1).part("round 0").part("question 0")
     first, second = (
-        response.perturb(np.full(500, world), rng=rng.part(f"pair 0 column {column}"))
+        response.perturb(np.full(500, world), rng=rng.part(f"column {column}"))
         for column, response in enumerate(records.SAMPRIVSYN.responses(records.PAIR))
     )
     assert records.SAMPRIVSYN_AUDIT.draws(world, 500, seeded(1)).tolist() == sorted(5 * first + second)

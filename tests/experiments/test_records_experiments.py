@@ -30,12 +30,12 @@ from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
 from crowdveil.simulation.records import SimulatedRecords
-from crowdveil.synthesis import methods, samprivsyn
+from crowdveil.synthesis import latent_class_synthesis, samprivsyn
 from crowdveil.synthesis.calm import Calm
-from crowdveil.synthesis.choices import in_random_order
 from crowdveil.synthesis.krr import AllColumns
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.methods import METHODS, Method
+from crowdveil.synthesis.simulated import collected, synthesize
 
 ENGINE = LocalEngine()
 ONE = Settings(seeds=1, engine=ENGINE, first_seed=3)
@@ -95,7 +95,7 @@ def test_settings_epsilon_seed_and_rows_reach_the_method() -> None:
     assert made.method == "samprivsyn"
     assert made.parameters == {"epsilon": 2.0, "batch": 150}
     assert len(made.records) == 40
-    direct = samprivsyn.synthesize(SMALL, samprivsyn.SamPrivSyn(2.0, 150), rows=40, rng=seeded(5))
+    direct = synthesize(SMALL, samprivsyn.SamPrivSyn(2.0, 150), rows=40, rng=seeded(5))
     assert np.array_equal(made.records.codes, direct.records.codes)
     other = Contestant("some name", "samprivsyn", {"batch": 150}).synthesize(SMALL, 2.0, 6, rows=40)
     assert not np.array_equal(made.records.codes, other.records.codes)
@@ -230,7 +230,7 @@ def test_models_learn_from_what_four_fifths_report_and_are_tested_on_the_rest(
         asked.append((len(told), parameters.label))
         return METHODS["calm"].synthesize(told, Calm(parameters.epsilon), **options)  # quicker
 
-    monkeypatch.setitem(methods.METHODS, "crowdveil", methods.Method(LatentClassSynthesis, watched))
+    monkeypatch.setattr(latent_class_synthesis, "METHOD", Method(LatentClassSynthesis, watched))
     pair = (QUICK[0], Contestant("crowdveil", "crowdveil"))
     rivals = {"some": records_learning.with_label(pair, "column-2")}
     outcome = records_learning.taught({"some": table}, {"some": "column-2"}, ONE, rivals, (6.0,))
@@ -370,13 +370,13 @@ def test_batches_tell_what_samprivsyn_believes(tmp_path: Path) -> None:
     assert 70 < alone["asked"] < 130
     parameters = samprivsyn.SamPrivSyn(5.0, 600)
     each = [
-        samprivsyn.sampled(in_random_order(SMALL, rng=seeded(seed)), parameters, rng=seeded(seed))
+        parameters.estimates(SMALL.schema, collected(SMALL, parameters, rng=seeded(seed)).halves).information
         for seed in (3, 4)
     ]
-    second = [found.information[1] for found in each]  # pairs are (0, 1), (0, 2), ...
+    second = [information[0, 2] for information in each]
     assert alone["estimated"] == pytest.approx(np.mean(second))
     assert alone["estimated_sd"] == pytest.approx(np.std(second, ddof=1))
-    assert alone["mean_of_pairs"] == pytest.approx(np.mean([found.information for found in each]))
+    assert alone["mean_of_pairs"] == pytest.approx(np.mean([[*information.values()] for information in each]))
 
 
 def test_the_papers_pair_depends_most_on_adult_but_not_on_what_repeats_columns(datasets: Path) -> None:

@@ -20,12 +20,12 @@ from crowdveil.local.best_oracle import best_oracle
 from crowdveil.local.bloom import Bloom
 from crowdveil.local.krr import KRR
 from crowdveil.local.olh import OLH
-from crowdveil.local.oracle import Oracle
+from crowdveil.local.oracle import PureOracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure, seeded
 
 PAGE = Path(__file__).parents[2] / "docs" / "guarantees" / "records.md"
-ORACLES: list[Oracle] = [
+PURE: list[PureOracle] = [
     *(KRR(1.0, 10), KRR(3.0, 4), KRR(0.5, 2)),
     *(OUE(1.0, 12), OUE(0.5, 40), OUE(3.0, 70)),
     *(OLH(1.0, 12), OLH(2.5, 50), OLH(0.3, 8)),
@@ -33,7 +33,7 @@ ORACLES: list[Oracle] = [
 EACH: list[Any] = [KRR(1.0, 9), OUE(1.0, 9), OLH(1.0, 9), Bloom(1.0, 9)]
 
 
-def supports(oracle: Oracle, reports: NDArray[Any], cell: int) -> Flags:
+def supports(oracle: PureOracle, reports: NDArray[Any], cell: int) -> Flags:
     """Whether each report supports a cell: the slow and obvious way."""
     if isinstance(oracle, OUE):
         return np.asarray(np.unpackbits(reports, axis=1, bitorder="little")[:, cell] == 1)
@@ -43,15 +43,11 @@ def supports(oracle: Oracle, reports: NDArray[Any], cell: int) -> Flags:
     return found
 
 
-def told_by(oracle: Any, reports: NDArray[Any]) -> Any:
-    return oracle.bit_counts(reports) if isinstance(oracle, Bloom) else oracle.support(reports)
-
-
 # --- what reports tell -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_frequencies_are_unbiased(oracle: Oracle) -> None:
+@pytest.mark.parametrize("oracle", PURE, ids=str)
+def test_frequencies_are_unbiased(oracle: PureOracle) -> None:
     many = 100_000
     shares = np.zeros(oracle.cells)
     shares[:2] = 0.7, 0.3
@@ -65,15 +61,15 @@ def test_frequencies_are_unbiased(oracle: Oracle) -> None:
     assert (np.abs(away) <= norm.isf(ERROR) * np.sqrt(oracle.variance(shares, many))).all()
 
 
-@pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_support_counts_the_reports_that_support_a_cell(oracle: Oracle) -> None:
+@pytest.mark.parametrize("oracle", PURE, ids=str)
+def test_support_counts_the_reports_that_support_a_cell(oracle: PureOracle) -> None:
     reports = oracle.perturb(np.arange(9_001) % oracle.cells, rng=seeded(2))
     support = oracle.support(reports)
     assert support.tolist() == [int(supports(oracle, reports, c).sum()) for c in range(oracle.cells)]
 
 
-@pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_variances_are_those_of_many_repeats(oracle: Oracle) -> None:
+@pytest.mark.parametrize("oracle", PURE, ids=str)
+def test_variances_are_those_of_many_repeats(oracle: PureOracle) -> None:
     """200,000 times five people, of whom none, two or all hold the cell."""
     repeats, n = 200_000, 5
     last = oracle.cells - 1
@@ -86,7 +82,7 @@ def test_variances_are_those_of_many_repeats(oracle: Oracle) -> None:
 
 
 def test_variances_take_one_share_or_many() -> None:
-    for oracle in ORACLES:
+    for oracle in PURE:
         many = oracle.variance(np.array([0.0, 0.5, 1.0]), 100)
         assert many.shape == (3,)
         assert many[1] == pytest.approx(float(oracle.variance(0.5, 100)))
@@ -94,7 +90,7 @@ def test_variances_take_one_share_or_many() -> None:
 
 
 @pytest.mark.parametrize("oracle", EACH[:3], ids=str)
-def test_without_a_report_there_is_no_frequency(oracle: Oracle) -> None:
+def test_without_a_report_there_is_no_frequency(oracle: PureOracle) -> None:
     assert oracle.perturb(np.empty(0, dtype=np.int64)).shape[0] == 0
     assert oracle.support(oracle.perturb(np.array([], dtype=np.int64))).tolist() == [0] * 9
     with pytest.raises(ParameterError, match="at least one report"):
@@ -112,8 +108,8 @@ def test_the_best_oracle_has_the_least_variance_for_a_rare_cell(epsilon: float, 
     best = best_oracle(epsilon, cells)
     least = min(float(made(epsilon, cells).variance(0.0, 1)) for made in (KRR, OUE, OLH))
     assert float(best.variance(0.0, 1)) <= 1.042 * least
-    assert (best.method == "krr") == (cells < 3 * exp(epsilon) + 2)
-    assert best.method == "krr" or (best.method == "oue") == (cells <= 64)
+    assert (best.name == "krr") == (cells < 3 * exp(epsilon) + 2)
+    assert best.name == "krr" or (best.name == "oue") == (cells <= 64)
 
 
 def test_variances_of_rare_cells_have_the_known_forms() -> None:
@@ -153,7 +149,7 @@ def test_the_page_holds_these_figures() -> None:
             found = [split(epsilon, k1, k2)]
             found += [float(made(epsilon, cells).variance(0.0, 1)) for made in (KRR, OUE, OLH)]
             figures = " | ".join(f"{x:.3g}" if x < 100 else f"{x:,.0f}" for x in found)
-            row = f"| {epsilon:g} | {cells} | {figures} | {best_oracle(epsilon, cells).method} |"
+            row = f"| {epsilon:g} | {cells} | {figures} | {best_oracle(epsilon, cells).name} |"
             assert row in text, row
 
 
@@ -168,7 +164,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(oracle: Any, monkeypatch
     for threads in (1, 2, 5):
         monkeypatch.setattr(record_reports, "cores", lambda many=threads: many)
         reports = oracle.perturb(codes, rng=seeded(1))
-        runs.append((reports.tolist(), told_by(oracle, reports).tolist()))
+        runs.append((reports.tolist(), oracle.support(reports).tolist()))
     assert runs[0] == runs[1] == runs[2]
     first = oracle.perturb(codes[:100], rng=seeded(1))
     assert first.tolist() == runs[0][0][:100]
@@ -199,11 +195,11 @@ def test_how_much_is_drawn_does_not_depend_on_the_codes(oracle: Any) -> None:
 
 @pytest.mark.parametrize("oracle", EACH, ids=str)
 def test_the_promise_is_pure_and_local_for_a_record(oracle: Any) -> None:
-    promise = oracle.guarantee()
+    promise = oracle.promise()
     assert (promise.unit, promise.delta, promise.adjacency) == ("record", 0.0, "replace-one")
     assert (promise.trust, promise.epsilon) == ("local", oracle.epsilon)
     assert len(promise.assumptions) == 3
-    assert oracle.method == type(oracle).__name__.lower()
+    assert oracle.name == type(oracle).__name__.lower()
 
 
 @pytest.mark.parametrize("codes", [[0, 77], [-77, 1], [0.0, 77.0], [[0, 1]], [True, False], [2**63 + 77]])
@@ -235,7 +231,7 @@ BAD_REPORTS: list[tuple[Any, Any, str]] = [
 @pytest.mark.parametrize(("oracle", "reports", "words"), BAD_REPORTS, ids=lambda given: str(given)[:30])
 def test_reports_that_no_device_sends_are_refused(oracle: Any, reports: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        told_by(oracle, reports)
+        oracle.support(reports)
 
 
 @pytest.mark.parametrize("made", [KRR, OUE, OLH, Bloom, best_oracle], ids=lambda made: made.__name__)

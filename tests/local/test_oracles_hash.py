@@ -112,7 +112,7 @@ def test_counts_of_bits_are_as_expected_and_shares_unbiased() -> None:
     shares = np.zeros(20)
     shares[[0, 3, 19]] = 0.5, 0.3, 0.2
     codes = np.repeat([0, 3, 19], (50_000, 30_000, 20_000))
-    counts = oracle.bit_counts(oracle.perturb(codes, rng=seeded(1)))
+    counts = oracle.support(oracle.perturb(codes, rng=seeded(1)))
     expected = oracle.expected_bits @ shares
     assert oracle.expected_bits.shape == (64, 20)
     assert (np.abs(counts / many - expected) <= norm.isf(ERROR) * np.sqrt(0.25 / many)).all()
@@ -137,7 +137,7 @@ def test_variances_of_shares_are_those_of_many_repeats() -> None:
 
 def test_more_cells_than_bits_still_have_shares_that_sum_to_about_one() -> None:
     oracle = Bloom(4.0, 500)
-    counts = oracle.bit_counts(oracle.perturb(np.arange(50_000) % 500, rng=seeded(2)))
+    counts = oracle.support(oracle.perturb(np.arange(50_000) % 500, rng=seeded(2)))
     assert oracle.frequencies(counts, 50_000).sum() == pytest.approx(1.0, abs=0.05)
 
 

@@ -35,7 +35,7 @@ def test_the_largest_log_ratio_of_two_codes_is_the_epsilon_printed(oracle: KRR |
     laws = oracle.exact_law()
     assert len(laws) == oracle.cells
     assert all(sum(row) == 1 for row in laws)
-    assert largest_log_ratio(laws) == pytest.approx(oracle.guarantee().epsilon, abs=1e-9, rel=0)
+    assert largest_log_ratio(laws) == pytest.approx(oracle.promise().epsilon, abs=1e-9, rel=0)
 
 
 @pytest.mark.parametrize("oracle", [OLH(1.0, 9), OLH(0.1, 9), OLH(3.0, 40), OLH(1e-6, 5)], ids=str)
@@ -45,7 +45,7 @@ def test_given_its_seed_a_reports_largest_log_ratio_is_the_epsilon_printed(oracl
     assert len(laws) == oracle.cells
     assert all(sum(row) == 1 for row in laws)
     assert len(set(map(tuple, laws))) > 1  # or else this seed tells nothing
-    assert largest_log_ratio(laws) == pytest.approx(oracle.guarantee().epsilon, abs=1e-9, rel=0)
+    assert largest_log_ratio(laws) == pytest.approx(oracle.promise().epsilon, abs=1e-9, rel=0)
 
 
 def test_a_seed_that_hashes_all_codes_alike_tells_nothing() -> None:
@@ -60,7 +60,7 @@ def test_codes_whose_bits_overlap_are_closer_than_what_is_printed() -> None:
         apart = int((oracle.patterns[0] != oracle.patterns[1]).sum())
         found = largest_log_ratio(oracle.exact_law())
         assert found == pytest.approx(oracle.epsilon * apart / 4, abs=1e-9, rel=0)
-        assert found <= oracle.guarantee().epsilon
+        assert found <= oracle.promise().epsilon
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -71,7 +71,7 @@ def test_epsilon_is_nearly_what_was_asked_for_and_never_above(made: type[Any_], 
     assert oracle.epsilon == pytest.approx(epsilon, abs=1e-12 if epsilon <= 10 else 0.1)
     again = made(oracle.epsilon, 30)
     assert again == oracle  # so that a copy draws the same
-    assert again.guarantee() == oracle.guarantee()
+    assert again.promise() == oracle.promise()
 
 
 @pytest.mark.parametrize("made", [KRR, OUE, OLH, Bloom], ids=lambda made: made.__name__)

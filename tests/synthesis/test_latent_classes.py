@@ -15,7 +15,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels.latent_classes import climb
 from crowdveil.local.best_oracle import best_oracle
-from crowdveil.local.oracle import Oracle
+from crowdveil.local.oracle import PureOracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import seeded
 from crowdveil.records import Records
@@ -35,7 +35,7 @@ TWO = LatentClasses(
 )
 
 
-def _exact(model: LatentClasses, columns: tuple[int, ...], asked: int, oracle: Oracle) -> Table:
+def _exact(model: LatentClasses, columns: tuple[int, ...], asked: int, oracle: PureOracle) -> Table:
     """What so many people tell on average, without any noise."""
     sizes = tuple(model.sizes[column] for column in columns)
     expected = oracle.other + (oracle.keep - oracle.other) * model.marginal(columns).ravel()

@@ -10,8 +10,9 @@ import pytest
 from crowdveil.arrays import Floats
 from crowdveil.local.best_oracle import best_oracle
 from crowdveil.randomness import seeded
+from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.latent_classes import Evidence, LatentClasses, fit, log_likelihood
-from crowdveil.synthesis.model_choice import INDEPENDENT, PENALTIES, Halves, chosen_penalties, fitted_to
+from crowdveil.synthesis.model_choice import INDEPENDENT, PENALTIES, chosen_penalties, fitted_to
 from crowdveil.synthesis.questions import Question, Table
 
 SIZES = (3, 4, 3, 4, 3, 4)

@@ -13,7 +13,7 @@ from crowdveil.local.record_reports import MOST_CELLS
 from crowdveil.randomness import seeded
 from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.latent_classes import LatentClasses
-from crowdveil.synthesis.questions import ask
+from crowdveil.synthesis.questions import Table
 
 ADULT = schema_of(ADULT_SIZES)
 
@@ -26,8 +26,8 @@ def test_columns_of_a_question(epsilon: float, columns: int) -> None:
     """More than two only where randomized response is best; every pair is asked about."""
     asked = question_plan.joints(ADULT, epsilon)
     every = list(combinations(range(9), columns))
-    best = [question_plan.question_of(ADULT, each, epsilon).oracle.method for each in every]
-    wanted = [each for each, method in zip(every, best, strict=True) if columns == 2 or method == "krr"]
+    best = [question_plan.question_of(ADULT, each, epsilon).oracle.name for each in every]
+    wanted = [each for each, name in zip(every, best, strict=True) if columns == 2 or name == "krr"]
     assert [question.columns for question in asked] == wanted
     assert {pair for each in wanted for pair in combinations(each, 2)} == set(combinations(range(9), 2))
 
@@ -89,11 +89,11 @@ def test_variance_of_a_pair_in_a_larger_question() -> None:
         question = question_plan.question_of(records.schema, (0, 1, 2), epsilon)
         found = []
         for seed in range(150):
-            (table,) = ask(records, [question], np.zeros(600, dtype=np.int64), rng=seeded(seed))
-            assert table is not None
+            reports = question.oracle.perturb(question.codes(records.codes), rng=seeded(seed))
+            table = Table(question, question.oracle.support(reports), 600)
             found.append(table.frequencies().sum(axis=2))
         rare = np.unravel_index(int(records.pair(0, 1).argmin()), (2, 3))
-        expected = question_plan.pair_variance(question.oracle, 6) / 600
+        expected = question_plan.pair_variance(question.pure, 6) / 600
         assert np.var(found, axis=0)[rare] == pytest.approx(expected, rel=0.5)
 
 

@@ -22,9 +22,10 @@ from crowdveil.records import Records
 from crowdveil.synthesis import calm, independent, krr, lopub, samprivsyn
 from crowdveil.synthesis import latent_class_synthesis as latent
 from crowdveil.synthesis.choices import choices, in_random_order
+from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.marginals import Marginal, mutual_information
-from crowdveil.synthesis.methods import METHODS, method_of
-from crowdveil.synthesis.result import bits_of
+from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.simulated import collected, synthesize
 
 RECORDS = dependent(4000)
 EVEN = {
@@ -41,9 +42,12 @@ def _made(name: str, epsilon: float = 6.0, *, seed: int | None = 0, rows: int | 
 
 def test_the_methods_have_names() -> None:
     assert sorted(METHODS) == sorted(NAMES)
-    assert all(method_of(name) is METHODS[name] for name in NAMES)
-    with pytest.raises(ParameterError, match="there is no method 'other'"):
-        method_of("other")
+    assert all(METHODS[name].parameters(1.0).name == name for name in NAMES)
+    with pytest.raises(ParameterError, match="there is no synthesis method 'other'"):
+        METHODS["other"]
+    assert [name for name in NAMES if METHODS[name].takes("label")] == ["crowdveil"]
+    designs = [name for name in NAMES if isinstance(METHODS[name].parameters(1.0), Design)]
+    assert designs == ["samprivsyn", "calm", "independent", "crowdveil"]
 
 
 @each_method
@@ -78,7 +82,7 @@ def test_rows_can_be_any_number(name: str) -> None:
 @each_method
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 7.0])
 def test_the_promise_is_epsilon_for_a_record(name: str, epsilon: float) -> None:
-    promise = METHODS[name].parameters(epsilon).guarantee(RECORDS.schema)
+    promise = METHODS[name].parameters(epsilon).promise(RECORDS.schema)
     assert isinstance(promise, Guarantee)
     assert promise.epsilon <= epsilon
     assert promise.epsilon == pytest.approx(epsilon, rel=1e-6)
@@ -92,7 +96,7 @@ def test_the_promise_is_epsilon_for_a_record(name: str, epsilon: float) -> None:
 def test_what_is_promised_depends_on_the_draws_and_on_domains(name: str) -> None:
     method = METHODS[name]
     made = _made(name, seed=None)
-    assert made.promise == method.parameters(6.0).guarantee(RECORDS.schema)
+    assert made.promise == method.parameters(6.0).promise(RECORDS.schema)
     assert not made.seeded
     assert made.parameters["epsilon"] == 6.0
     repeatable = _made(name)
@@ -113,14 +117,13 @@ def test_without_randomness_given_it_is_the_operating_systems(name: str) -> None
 
 def test_everybody_sends_one_report() -> None:
     people = len(RECORDS)
-    one = independent.collected(RECORDS, independent.Independent(2.0), rng=seeded(0))
-    assert sum(table.asked for table in one if table) == people
-    for columns in (2, 3):
-        sets = calm.collected(RECORDS, calm.Calm(2.0, columns), rng=seeded(0))
-        assert sum(table.asked for table in sets) == people
-    assert samprivsyn.sampled(RECORDS, samprivsyn.SamPrivSyn(2.0, 900), rng=seeded(0)).reports == people
-    rounds = latent.collected(RECORDS, latent.LatentClassSynthesis(2.0), rng=seeded(0))
-    assert sum(table.asked for table in rounds.tables) == people
+    designs: list[Design] = [
+        *(independent.Independent(2.0), calm.Calm(2.0, 2), calm.Calm(2.0, 3)),
+        *(samprivsyn.SamPrivSyn(2.0, 900), latent.LatentClassSynthesis(2.0)),
+    ]
+    for design in designs:
+        collection = collected(RECORDS, design, rng=seeded(0))
+        assert collection.reports == sum(table.asked for table in collection.tables) == people
     assert len(krr.reported(RECORDS, krr.AllColumns(2.0), rng=seeded(0))) == people
     told = lopub.reported(RECORDS, lopub.LoPub(2.0), rng=seeded(0))
     assert [len(each) for each in told] == [people] * len(SIZES)
@@ -163,7 +166,7 @@ def test_bad_parameters_are_refused(parameters: Any, options: dict[str, Any]) ->
 
 def test_an_unknown_label_is_refused() -> None:
     with pytest.raises(ParameterError, match="no column"):
-        latent.synthesize(RECORDS, latent.LatentClassSynthesis(1.0, "none"), rng=seeded(0))
+        synthesize(RECORDS, latent.LatentClassSynthesis(1.0, "none"), rng=seeded(0))
 
 
 @pytest.mark.parametrize("name", ["lopub", "krr", "independent", "crowdveil"])
@@ -195,33 +198,36 @@ def test_samprivsyn_asks_more_about_pairs_that_depend() -> None:
     first = rng.integers(0, 3, 6000)
     codes = np.column_stack([first, first, rng.integers(0, 3, 6000), rng.integers(0, 3, 6000)])
     records = Records(schema_of((3, 3, 3, 3)), codes.astype(np.int32))
-    found = samprivsyn.sampled(records, samprivsyn.SamPrivSyn(12.0, 1000), rng=seeded(0))
-    asked = {pair: counts.sum() for pair, counts in zip(found.pairs, found.counts, strict=True)}
+    design = samprivsyn.SamPrivSyn(12.0, 1000)
+    collection = collected(records, design, rng=seeded(0))
+    asked = {table.question.columns: table.asked for table in collection.tables}
     assert asked[0, 1] > 0.7 * 6000
-    assert found.information[0] == pytest.approx(np.log(3), abs=0.1)
-    uniform = samprivsyn.sampled(records, samprivsyn.SamPrivSyn(12.0, 6000), rng=seeded(0))
-    assert max(counts.sum() for counts in uniform.counts) < 1.2 * 1000
+    information = design.estimates(records.schema, collection.halves).information
+    assert information[0, 1] == pytest.approx(np.log(3), abs=0.1)
+    uniform = collected(records, samprivsyn.SamPrivSyn(12.0, 6000), rng=seeded(0))
+    assert max(table.asked for table in uniform.tables) < 1.2 * 1000
 
 
 def test_samprivsyn_single_columns_are_weighted_means() -> None:
     pairs = pairs_of(RECORDS)
-    information = np.array([mutual_information(table) for table in pairs.values()])
-    found = samprivsyn.Sampled(tuple(pairs), (), pairs, information)
-    for column, shares in enumerate(samprivsyn.single_columns(found, SIZES)):
+    information = {pair: mutual_information(table) for pair, table in pairs.items()}
+    for column, shares in enumerate(samprivsyn.Estimates(pairs, information).single_columns(SIZES)):
         np.testing.assert_allclose(shares, RECORDS.counts(column) / len(RECORDS), atol=1e-12)
     tilted = dict(pairs) | {(0, 1): np.full((3, 4), 1 / 12)}
-    found = samprivsyn.Sampled(tuple(pairs), (), tilted, np.array([1.0, 3.0, 0, 0, 0, 0]))
+    weights = dict.fromkeys(pairs, 0.0) | {(0, 1): 1.0, (0, 2): 3.0}
     expected = 0.25 / 3 + 0.75 * RECORDS.counts(0) / len(RECORDS)
-    np.testing.assert_allclose(samprivsyn.single_columns(found, SIZES)[0], expected, atol=1e-9)
+    np.testing.assert_allclose(
+        samprivsyn.Estimates(tilted, weights).single_columns(SIZES)[0], expected, atol=1e-9
+    )
 
 
 def test_calm_with_more_columns_is_near_too() -> None:
-    made = calm.synthesize(RECORDS, calm.Calm(8.0, 3), rng=seeded(0))
+    made = synthesize(RECORDS, calm.Calm(8.0, 3), rng=seeded(0))
     assert pair_distance(made.records, pairs_of(RECORDS)) < 0.05
 
 
 def test_calm_makes_tables_that_agree() -> None:
-    tables = calm.collected(RECORDS, calm.Calm(1.0), rng=seeded(0))
+    tables = collected(RECORDS, calm.Calm(1.0), rng=seeded(0)).tables
     told = [Marginal(table.question.columns, table.frequencies(), table.variance()) for table in tables]
     alone, pairs = calm.agreed(told, SIZES)
     for shares in (*alone, *pairs.values()):
@@ -284,7 +290,7 @@ def test_lopub_forest_follows_what_depends() -> None:
 def test_more_people_are_asked_about_the_label() -> None:
     asked = {}
     for label in (None, "c2"):
-        tables = latent.collected(RECORDS, latent.LatentClassSynthesis(1.0, label), rng=seeded(0)).tables
+        tables = collected(RECORDS, latent.LatentClassSynthesis(1.0, label), rng=seeded(0)).tables
         joint = [table for table in tables if len(table.question.columns) > 1]
         held = sum(table.asked for table in joint if 2 in table.question.columns)
         asked[label] = held / sum(table.asked for table in joint)
@@ -292,16 +298,16 @@ def test_more_people_are_asked_about_the_label() -> None:
 
 
 def test_bits_of_reports() -> None:
-    assert bits_of(KRR(1.0, 12)) == 4
-    assert bits_of(OUE(1.0, 12)) == 12
-    assert bits_of(OLH(1.0, 100)) == 32 + 2
+    assert KRR(1.0, 12).report_bits == 4
+    assert OUE(1.0, 12).report_bits == 12
+    assert OLH(1.0, 100).report_bits == 32 + 2
     assert _made("krr").report_bits == 2 + 2 + 1 + 3
     assert _made("lopub").report_bits == 4 * 64
     assert 3 <= _made("samprivsyn").report_bits <= 5
 
 
 def test_choices_follow_chances_and_order_is_a_permutation() -> None:
-    asked = choices(np.array([0.2, 0.0, 0.8]), 10_000, rng=seeded(0))
+    asked = choices(np.array([0.2, 0.0, 0.8]), seeded(0).stream("coins", purpose="test").uniforms(10_000))
     np.testing.assert_allclose(np.bincount(asked, minlength=3) / 10_000, [0.2, 0.0, 0.8], atol=0.02)
     mixed = in_random_order(RECORDS, rng=seeded(0))
     assert (mixed.codes != RECORDS.codes).any()

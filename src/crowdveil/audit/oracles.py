@@ -83,7 +83,7 @@ def agreeing(first: Outputs, second: Outputs) -> Any:
 
 KRR_AUDIT = Audit(
     name="krr",
-    epsilon=KRR_CELLS.guarantee().epsilon,
+    epsilon=KRR_CELLS.promise().epsilon,
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -94,7 +94,7 @@ KRR_AUDIT = Audit(
 
 OUE_AUDIT = Audit(
     name="oue",
-    epsilon=OUE_CELLS.guarantee().epsilon,
+    epsilon=OUE_CELLS.promise().epsilon,
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -105,7 +105,7 @@ OUE_AUDIT = Audit(
 
 OLH_AUDIT = Audit(
     name="olh",
-    epsilon=OLH_CELLS.guarantee().epsilon,
+    epsilon=OLH_CELLS.promise().epsilon,
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -116,7 +116,7 @@ OLH_AUDIT = Audit(
 
 BLOOM_AUDIT = Audit(
     name="bloom",
-    epsilon=BLOOM_CELLS.guarantee().epsilon,
+    epsilon=BLOOM_CELLS.promise().epsilon,
     delta=0.0,
     unit=UNIT,
     whose="ours",

@@ -19,6 +19,7 @@ from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.randomness import Randomness
 from crowdveil.records import Column, Records, Schema
 from crowdveil.synthesis import krr, lopub, samprivsyn
+from crowdveil.synthesis.simulated import collected
 
 
 def columns(sizes: Sequence[int]) -> Schema:
@@ -46,9 +47,9 @@ def pairs(epsilon: float) -> Draws:
     """
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
-        parameters = samprivsyn.SamPrivSyn(epsilon, batch=count)
-        (counts,) = samprivsyn.sampled(alike(PAIR, world, count), parameters, rng=rng).counts
-        return np.repeat(np.arange(counts.size), counts.ravel())
+        people, design = alike(PAIR, world, count), samprivsyn.SamPrivSyn(epsilon, batch=count)
+        (table,) = collected(people, design, rng=rng).tables
+        return np.repeat(np.arange(table.support.size), table.support)
 
     return draws
 
@@ -89,7 +90,7 @@ def promised(promise: Promise) -> float:
 
 SAMPRIVSYN_AUDIT = Audit(
     name="samprivsyn",
-    epsilon=promised(SAMPRIVSYN.guarantee(PAIR)),
+    epsilon=promised(SAMPRIVSYN.promise(PAIR)),
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -100,7 +101,7 @@ SAMPRIVSYN_AUDIT = Audit(
 
 ALL_COLUMNS_AUDIT = Audit(
     name="krr-all-columns",
-    epsilon=promised(ALL_COLUMNS.guarantee(TRIPLE)),
+    epsilon=promised(ALL_COLUMNS.promise(TRIPLE)),
     delta=0.0,
     unit=UNIT,
     whose="ours",
@@ -111,7 +112,7 @@ ALL_COLUMNS_AUDIT = Audit(
 
 LOPUB_AUDIT = Audit(
     name="lopub",
-    epsilon=promised(LOPUB.guarantee(PAIR)),
+    epsilon=promised(LOPUB.promise(PAIR)),
     delta=0.0,
     unit=UNIT,
     whose="ours",

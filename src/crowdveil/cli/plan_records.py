@@ -46,6 +46,7 @@ def records(
 
 def _report(plan: dict[str, Any], schema: Path, epsilon: float, label: str | None) -> None:
     from crowdveil.cli.console import say, say_table
+    from crowdveil.synthesis.methods import METHODS
 
     say_table(
         ["a question is about", "questions", "share of people"],
@@ -66,7 +67,7 @@ def _report(plan: dict[str, Any], schema: Path, epsilon: float, label: str | Non
         say("Fewer people were simulated: with all of them distances are smaller.")
     say("")
     say(f"advice: {plan['advice']}, expected distance {plan['distance']:.3g}")
-    more = f" --label {quote(label)}" if label and plan["advice"] == "crowdveil" else ""
+    more = f" --label {quote(label)}" if label and METHODS[plan["advice"]].takes("label") else ""
     say(
         f"    crowdveil synthesize records.csv -o made.csv --schema {quote(str(schema))} "
         f"--epsilon {epsilon!r} --method {plan['advice']}{more}"

@@ -25,10 +25,9 @@ from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
 from crowdveil.report.plots import Figure
-from crowdveil.synthesis import samprivsyn
-from crowdveil.synthesis.choices import in_random_order
 from crowdveil.synthesis.marginals import mutual_information
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
+from crowdveil.synthesis.simulated import collected
 
 EPSILON = 5.0
 PAIR = ("marital-status", "relationship")
@@ -86,20 +85,22 @@ def batched(
 def believed(records: Records, pair: tuple[str, str], batch: int, seed: int) -> Scores:
     """What SamPrivSyn believes about a pair after the last batch, and about all pairs."""
     parameters, rng = SamPrivSyn(EPSILON, batch), seeded(seed)
-    found = samprivsyn.sampled(in_random_order(records, rng=rng), parameters, rng=rng)
-    made = samprivsyn.synthesize(records, parameters, rng=rng)
-    place = found.pairs.index(tuple(sorted(records.schema.index(name) for name in pair)))
+    collection = collected(records, parameters, rng=rng)
+    made = collection.records(len(records), rng=rng)
+    information = parameters.estimates(records.schema, collection.halves).information
+    asked = {table.question.columns: table.asked for table in collection.tables}
+    a, b = sorted(records.schema.index(name) for name in pair)
     real = information_of(records, pair)
-    estimated = float(found.information[place])
+    estimated = information.get((a, b), 0.0)
     return {
         "estimated": estimated,
-        "synthetic": information_of(made.records, pair),
+        "synthetic": information_of(made, pair),
         "true": real,
         "error": abs(estimated - real),
-        "asked": float(found.counts[place].sum()),
-        "mean_of_pairs": float(found.information.mean()),
+        "asked": float(asked.get((a, b), 0)),
+        "mean_of_pairs": sum(information.values()) / len(collection.questions),
         "true_mean_of_pairs": float(np.mean(_all_pairs(records))),
-        "tvd2": distances(records, made.records, 2).mean,
+        "tvd2": distances(records, made, 2).mean,
     }
 
 

@@ -9,7 +9,6 @@ of its question too; one that was assigned a question does not, as everybody kno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,12 @@ from crowdveil.experiments.records_trials import INDEPENDENT, Contestant, contes
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sensing_trials import lines_over
 from crowdveil.experiments.sparse_trials import share_legend
+from crowdveil.local.record_reports import bits_of_code
 from crowdveil.records import Records, Schema
 from crowdveil.report import plots
 from crowdveil.report.plots import Figure
-from crowdveil.synthesis.calm import Calm
-from crowdveil.synthesis.independent import Independent
-from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
-from crowdveil.synthesis.methods import method_of
-from crowdveil.synthesis.result import bits_of_code
-from crowdveil.synthesis.samprivsyn import SamPrivSyn
+from crowdveil.synthesis.design import Design
+from crowdveil.synthesis.methods import METHODS
 
 COST_EPSILONS = (1.0, 4.0, 10.0)
 DEVICES = 30_000  # as in the paper
@@ -79,7 +75,7 @@ def price(records: Records, rival: Contestant, epsilon: float, seed: int) -> dic
     """Bits of a report on average, of its question's number, and of the paper's 30,000 reports."""
     reporting = records.take(np.arange(min(len(records), FEW if rival.method in ALL_COLUMNS else DEVICES)))
     bits = rival.synthesize(reporting, epsilon, seed, rows=1).report_bits
-    parameters = method_of(rival.method).parameters(epsilon, **rival.settings)
+    parameters = METHODS[rival.method].parameters(epsilon, **rival.settings)
     return {
         "columns": len(records.schema.columns),
         "bits": bits,
@@ -90,11 +86,7 @@ def price(records: Records, rival: Contestant, epsilon: float, seed: int) -> dic
 
 def questions_of(parameters: Any, schema: Schema) -> int:
     """How many questions there are, of which a device is asked one; 1 where all are asked the same."""
-    if isinstance(parameters, LatentClassSynthesis):
-        return len(parameters.collection(schema).questions)
-    if isinstance(parameters, Calm | Independent):
-        return len(parameters.questions(schema))
-    return comb(len(schema.columns), 2) if isinstance(parameters, SamPrivSyn) else 1
+    return len(parameters.questions(schema)) if isinstance(parameters, Design) else 1
 
 
 def _picture(rows: list[dict[str, Any]], epsilons: Sequence[float]) -> Figure:

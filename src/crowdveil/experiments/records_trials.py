@@ -15,7 +15,7 @@ from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
 from crowdveil.report.plots import Figure
-from crowdveil.synthesis.methods import METHODS, method_of
+from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.result import Synthetic
 
 EPSILONS = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
@@ -37,7 +37,7 @@ class Contestant:
         self, records: Records, epsilon: float, seed: int, *, rows: int | None = None
     ) -> Synthetic:
         """Synthetic records from reports of these."""
-        chosen = method_of(self.method)
+        chosen = METHODS[self.method]
         parameters = chosen.parameters(epsilon, **self.settings)
         return chosen.synthesize(records, parameters, rows=rows, rng=seeded(seed))
 

@@ -1,4 +1,4 @@
-"""Bits that are 1 with an exact chance, a whole number of parts of 2^64, and what epsilon that is worth."""
+"""Bits that are 1 with an exact probability, a multiple of 2^-64, and the epsilon that this realises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS = 60
 
 @dataclass(frozen=True)
 class BitChance:
-    """The chance weight/2^64, at most 1/2."""
+    """The probability weight/2^64, at most 1/2."""
 
     weight: int
 
@@ -30,23 +30,23 @@ class BitChance:
 
     @classmethod
     def of(cls, epsilon: float, differing: int = 1) -> BitChance:
-        """The least chance c with differing * log((1 - c)/c) <= epsilon."""
+        """Least probability c with differing * log((1 - c)/c) <= epsilon."""
         if not (isfinite(epsilon) and epsilon > 0):
             raise ParameterError(f"epsilon must be a number above 0, not {epsilon}")
         with localcontext(prec=_DIGITS, rounding=ROUND_FLOOR):
             each = min(Decimal(float(epsilon)) / differing, Decimal(LARGEST_EPSILON))
-            below_e = 1 - Decimal(10) ** (10 - _DIGITS)  # more than what rounding can have added
+            below_e = 1 - Decimal(10) ** (10 - _DIGITS)  # by more than rounding can add
             weight = (WHOLE / (each.exp() * below_e + 1)).to_integral_value(ROUND_CEILING)
         return cls(min(int(weight), WHOLE // 2))
 
     @property
     def chance(self) -> Fraction:
-        """Exactly what is drawn."""
+        """The probability, exactly as it is drawn."""
         return Fraction(self.weight, WHOLE)
 
     @property
     def drawn(self) -> np.uint64:
-        """The weight as loops take it."""
+        """The weight as the compiled loops take it."""
         return np.uint64(self.weight)
 
     def epsilon(self, differing: int = 1) -> float:
@@ -58,7 +58,7 @@ class BitChance:
 
 
 def law_of_bits(chances: Sequence[Fraction]) -> list[Fraction]:
-    """The chance of every string of independent bits, bit k of a string's number being 1 with chances[k]."""
+    """The probability of every string of independent bits; bit k of a string is 1 with chances[k]."""
     if len(chances) > MOST_BITS_IN_A_LAW:
         raise ParameterError(f"a law is for at most {MOST_BITS_IN_A_LAW} bits, not {len(chances)}")
     law = [Fraction(1)]

@@ -1,15 +1,16 @@
-"""Bloom: a code sets a few of many bits, and every bit may be flipped (permanent randomized response).
+"""Bloom filters: a code sets a few of many bits, and each bit is flipped at random (RAPPOR).
 
-Hash functions of a public seed give every code `hashes` bits of `bits`, some of them perhaps the same. Each
-of the bits is flipped with one chance f, independently. Two codes differ in at most 2 hashes bits, so
-epsilon = 2 hashes log((1 - f)/f), which the codes of a small table may not all attain. That is a high price
-for short reports of a large table: kRR, OUE and OLH tell more at the same epsilon. It is here because LoPub
-is built on it.
+Hash functions with a public seed map every code to `hashes` of the `bits`; some may coincide. Each bit is
+flipped independently with probability f. Two codes differ in at most 2 hashes bits, so epsilon is
+2 hashes log((1 - f)/f); in a small table all pairs of codes may be closer than that. kRR, OUE and OLH are
+more precise at the same epsilon; this one is here because LoPub is built on it.
 
 A report has bits/8 bytes; bit k of byte b is number 8 b + k. Hash j gives a code the bit
 floor(h * bits / 2^32), h the hash of `olh` of the code, whose seed is the hash of j under the public seed.
 
-References: Erlingsson, Pihur and Korolova, *RAPPOR*, 2014; Ren et al., *LoPub*, 2018.
+References: Erlingsson, Pihur and Korolova, *RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal
+Response*, 2014, doi:10.1145/2660267.2660348; Ren et al., *LoPub: High-Dimensional Crowdsourced Data
+Publication with Local Differential Privacy*, 2018.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Flags, Floats, Ints, frozen
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import oracles as loops
 from crowdveil.kernels.products import product
 from crowdveil.local import record_reports as shared
 from crowdveil.local.bit_chance import BitChance, law_of_bits
+from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness, Words
 
 MOST_BITS = 4096
@@ -36,10 +37,22 @@ SEEDS = 2**32
 
 
 @dataclass(frozen=True)
-class Bloom:
-    """Parameters: epsilon for a record, cells, bits of a report, bits that a code sets, and a public seed.
+class Bloom(Oracle):
+    """Bloom filters with flipped bits.
 
-    `epsilon` is the one asked for, and then the one realised, never above.
+    Parameters
+    ----------
+    epsilon:
+        For one record. Afterwards the field holds the epsilon that is realised, never above the one given.
+    cells:
+        Size of the public table.
+    bits:
+        Length of a report, a multiple of 8.
+    hashes:
+        How many bits a code sets.
+    seed:
+        Public seed of the hash functions.
+
     """
 
     epsilon: float
@@ -47,6 +60,8 @@ class Bloom:
     bits: int = 64
     hashes: int = 2
     seed: int = 0
+
+    name: ClassVar[str] = "bloom"
 
     def __post_init__(self) -> None:
         shared.check_cells(self.cells)
@@ -60,18 +75,18 @@ class Bloom:
         object.__setattr__(self, "epsilon", shared.check_realised(realised, self.epsilon))
 
     @property
-    def method(self) -> str:
-        """The mechanism's name, which is also the purpose of its streams."""
-        return "bloom"
+    def report_bits(self) -> int:
+        """The length of the filter."""
+        return self.bits
 
     @property
     def differing(self) -> int:
-        """In how many bits two codes can differ."""
+        """The largest number of bits in which two codes can differ."""
         return 2 * self.hashes
 
     @cached_property
     def flips(self) -> BitChance:
-        """f: the chance that a bit is flipped."""
+        """f: the probability that a bit is flipped."""
         return BitChance.of(self.epsilon, self.differing)
 
     @cached_property
@@ -91,7 +106,7 @@ class Bloom:
 
     @cached_property
     def expected_bits(self) -> Floats:
-        """(bits, cells): the chance that a report of each code has each bit."""
+        """(bits, cells): the probability that a report has a bit, for each code."""
         flip = float(self.flips.chance)
         chances: Floats = np.where(self.patterns.T, 1 - flip, flip)
         frozen(chances)
@@ -105,49 +120,60 @@ class Bloom:
         def fill(state: Words, block: Ints, rows: NDArray[np.uint8]) -> None:
             loops.fill_flipped(state, block, patterns, self.flips.drawn, rows)
 
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, method=self.method)
+        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
 
-    def bit_counts(self, reports: NDArray[Any]) -> Ints:
+    def weights(self) -> dict[str, Any]:
+        """The probability that a bit is flipped, in units of 2^-64."""
+        return {"bits": self.bits, "flips": str(self.flips.weight)}
+
+    def payload(self, report: NDArray[Any]) -> str:
+        """The packed bits in base64."""
+        return shared.text_of_bits(report)
+
+    def report_of(self, payload: Any) -> NDArray[Any]:
+        """The packed bits, as one row of reports."""
+        return shared.bits_of_text(payload, self.bits)
+
+    def support(self, reports: NDArray[Any]) -> Ints:
         """(bits,): how many reports have each bit."""
         rows = shared.packed_bits(reports, self.bits)
         return shared.counted(
             len(rows), self.bits, lambda block, totals: loops.count_bits(rows[block], totals)
         )
 
-    def frequencies(self, bit_counts: Ints, n: int) -> Floats:
-        """(cells,): shares of cells that fit the counts of n reports best, by least squares.
+    def frequencies(self, support: Ints, n: int) -> Floats:
+        """(cells,): the shares that fit the bit counts of n reports best, by least squares.
 
-        Unbiased if the codes' bits are linearly independent; if not, as with more cells than bits, the
-        shortest of all solutions.
+        Unbiased if the codes' bit patterns are linearly independent; if not, as with more cells than bits,
+        the solution of least norm.
         """
         flip = float(self.flips.chance)
-        set_bits = shared.unbiased(bit_counts, n, 1 - flip, flip)
+        set_bits = shared.unbiased(support, n, 1 - flip, flip)
         shares: Floats = product(self._inverse, np.append(set_bits, 1.0))
         return shares
 
     def variance(self, n: int) -> Floats:
-        """(cells,): of the frequencies of n fixed records, whatever their shares.
+        """(cells,): the variance of the frequencies of n fixed records, whatever their shares.
 
-        Bits are flipped independently, all alike, and frequencies are sums of them.
+        Bits are flipped independently with one probability, and frequencies are linear in the bits.
         """
         shared.check_reports(n)
         flip = float(self.flips.chance)
         of_a_bit = flip * (1 - flip) / (n * (1 - 2 * flip) ** 2)
-        found: Floats = of_a_bit * np.square(self._inverse[:, :-1]).sum(axis=1)
-        return found
+        variances: Floats = of_a_bit * np.square(self._inverse[:, :-1]).sum(axis=1)
+        return variances
+
+    def rare_variance(self, n: int) -> float:
+        """The variance of a frequency, averaged over cells; it does not depend on shares."""
+        return float(self.variance(n).mean())
 
     @cached_property
     def _inverse(self) -> Floats:
-        """(cells, bits + 1): shares of cells from shares of records that set bits, and from their sum, 1."""
-        rows = np.vstack([self.patterns.T, np.ones(self.cells)])
-        found: Floats = np.linalg.pinv(rows)
-        return found
-
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon for a record."""
-        return shared.promise(self.epsilon)
+        """(cells, bits + 1): maps the shares of records that set each bit, and 1, to the shares of cells."""
+        inverse: Floats = np.linalg.pinv(np.vstack([self.patterns.T, np.ones(self.cells)]))
+        return inverse
 
     def exact_law(self) -> list[list[Fraction]]:
-        """The chance of every string of bits for every code, of few bits: exactly what is drawn."""
+        """The probability of every string of bits for every code, for few bits: exactly what is drawn."""
         flip = self.flips.chance
         return [law_of_bits([1 - flip if bit else flip for bit in row]) for row in self.patterns]

@@ -1,8 +1,8 @@
-"""OLH: a random hash of the code to a few values, then randomized response on these: short reports.
+"""OLH, optimized local hashing: randomized response on a random hash of the code. Reports are short.
 
 A device draws a seed of 32 bits, hashes its code under it to one of g = round(e^epsilon) + 1 values, and
-sends the seed and randomized response of the value. A report supports all cells that its seed hashes to its
-value: p = keep/W of the response on g values, q = 1/g. The seed is drawn without looking at the code, and
+sends the seed and the randomized response of that value. A report supports all cells that its seed hashes
+to its value: p = keep/W as for kRR on g values, q = 1/g. The seed is drawn without looking at the code, and
 given the seed no value is more than e^epsilon times as likely from one code as from another.
 
 The hash uses 32-bit whole numbers only, so that a browser computes the same (>>> 0 after each line):
@@ -11,9 +11,10 @@ The hash uses 32-bit whole numbers only, so that a browser computes the same (>>
              x ^= x >>> 15;  x = Math.imul(x, 0x31848bab);  x ^= x >>> 14
     value:   h = mix(seed ^ mix(code + 0x9e3779b9));  Math.floor(h * g / 4294967296)
 
-`mix` is one to one, so over all seeds each code's h is exactly uniform. That q is 1/g takes more: that two
-codes share a value for one seed in g. Of a fixed family of 2^32 functions this is true but for about 1e-5,
-the spread of a count over 2^32 random functions; privacy does not depend on it, only the lack of bias does.
+`mix` is a bijection, so over all seeds each code's h is exactly uniform. q = 1/g also needs that two codes
+collide for one seed in g. In this fixed family of 2^32 functions the share of such seeds is 1/g to within
+about 1e-5, the standard deviation of a count over 2^32 random functions. Only the estimate's bias depends on
+it; privacy does not.
 
 References: Wang, Blocki, Li and Jha, *Locally Differentially Private Protocols for Frequency Estimation*,
 2017; mix is triple32 of Wellons, *hash-prospector*.
@@ -34,7 +35,8 @@ from crowdveil.arrays import Ints, frozen
 from crowdveil.errors import InputError
 from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
-from crowdveil.local.oracle import Oracle
+from crowdveil.local.oracle import PureOracle
+from crowdveil.local.wire import whole_numbers
 from crowdveil.randomness import Randomness, Words
 from crowdveil.randomness.response import LARGEST_EPSILON, Response
 
@@ -43,29 +45,29 @@ MOST_VALUES = 2**16
 
 
 @dataclass(frozen=True)
-class OLH(Oracle):
-    """Parameters: epsilon for a record (asked for; then the one realised, never above) and cells."""
+class OLH(PureOracle):
+    """Optimized local hashing. Parameters: see `PureOracle`."""
 
-    method: ClassVar[str] = "olh"
+    name: ClassVar[str] = "olh"
 
     def realised(self) -> float:
-        """The epsilon of what is drawn exactly, where this one is asked for."""
-        Response.of(2, self.epsilon)  # refuses what is no epsilon
+        """The epsilon of the law that is drawn exactly when `self.epsilon` is asked for."""
+        Response.of(2, self.epsilon)  # refuses an epsilon that is not above 0
         return Response.of(self.values, self.epsilon).epsilon
 
     @property
     def values(self) -> int:
-        """g: how many values codes are hashed to."""
+        """g: the number of values that codes are hashed to."""
         return min(max(2, round(exp(min(self.epsilon, LARGEST_EPSILON))) + 1), MOST_VALUES)
 
     @cached_property
     def response(self) -> Response:
-        """The weights of values."""
+        """The integer weights of the g values."""
         return Response.of(self.values, self.epsilon)
 
     @cached_property
     def keys(self) -> Words:
-        """(cells,): what of the hash does not depend on the seed."""
+        """(cells,): mix(code + 0x9e3779b9), the part of the hash that does not depend on the seed."""
         keys = np.empty(self.cells, dtype=np.uint32)
         loops.fill_keys(keys)
         frozen(keys)
@@ -73,12 +75,12 @@ class OLH(Oracle):
 
     @property
     def keep(self) -> float:
-        """p: the chance that a report supports the true cell."""
+        """p: the probability that a report supports the true cell."""
         return float(self.response.keep_chance)
 
     @property
     def other(self) -> float:
-        """q: the chance that it supports any given other cell."""
+        """q: the probability that a report supports any given other cell."""
         return 1.0 / self.values
 
     def hashed(self, seeds: NDArray[Any], code: int) -> Ints:
@@ -87,6 +89,11 @@ class OLH(Oracle):
         loops.fill_values(np.asarray(seeds, dtype=np.uint32), self.keys[code], self.values, out)
         return out
 
+    @property
+    def report_bits(self) -> int:
+        """A seed of 32 bits and a value."""
+        return 32 + shared.bits_of_code(self.values)
+
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Words:
         """(n, 2): a seed and a value for each record."""
         law, out = self.response, np.empty((np.size(codes), 2), dtype=np.uint32)
@@ -94,26 +101,40 @@ class OLH(Oracle):
         def fill(state: Words, block: Ints, rows: Words) -> None:
             loops.fill_olh(state, block, self.keys, law.symbols, law.keep, law.other, rows)
 
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, method=self.method)
+        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
+
+    def weights(self) -> dict[str, Any]:
+        """The integer weights of the hashed value and of every other one."""
+        return shared.response_weights(self.response)
+
+    def payload(self, report: NDArray[Any]) -> list[int]:
+        """The seed and the value."""
+        return [int(report[0]), int(report[1])]
+
+    def report_of(self, payload: Any) -> NDArray[Any]:
+        """The seed and the value, as one row of reports."""
+        return np.array(whole_numbers(payload, [(0, SEEDS - 1), (0, self.values - 1)]), dtype=np.uint32)
 
     def support(self, reports: NDArray[Any]) -> Ints:
         """(cells,): how many reports support each cell."""
-        told = shared.whole_numbers(reports, "reports")
-        if told.ndim != 2 or told.shape[1] != 2:
+        rows = shared.whole_numbers(reports, "reports")
+        if rows.ndim != 2 or rows.shape[1] != 2:
             raise InputError("reports must be rows of a seed and a value")
-        seeds = shared.in_bounds(told[:, 0], SEEDS, "a report's seed has more than 32 bits")
-        values = shared.in_bounds(told[:, 1], self.values, "a report's value is none of the oracle's")
-        edges = -(-(np.arange(self.values + 1) << 32) // self.values)  # of the hashes of each value
+        seeds = shared.in_bounds(rows[:, 0], SEEDS, "a report's seed has more than 32 bits")
+        values = shared.in_bounds(rows[:, 1], self.values, "a report's value is none of the oracle's")
+        edges = -(
+            -(np.arange(self.values + 1) << 32) // self.values
+        )  # value v has the hashes edges[v] and on
         parts = (seeds, edges[values], np.diff(edges)[values])
         sides = [part.astype(np.uint32) for part in parts]
 
         def count(block: slice, totals: Ints) -> None:
             loops.count_hashed(*(side[block] for side in sides), self.keys, totals)
 
-        return shared.counted(len(told), self.cells, count)
+        return shared.counted(len(rows), self.cells, count)
 
     def exact_law(self, seed: int) -> list[list[Fraction]]:
-        """The chance of every value for every code, given the seed: exactly what is drawn."""
+        """The probability of every value for every code, given the seed: exactly what is drawn."""
         keep, other = self.response.keep_chance, self.response.other_chance
-        true = [int(self.hashed(np.array([seed]), code)[0]) for code in range(self.cells)]
-        return [[keep if told == value else other for told in range(self.values)] for value in true]
+        hashes = [int(self.hashed(np.array([seed]), code)[0]) for code in range(self.cells)]
+        return [[keep if value == hashed else other for value in range(self.values)] for hashed in hashes]

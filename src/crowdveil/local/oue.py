@@ -1,8 +1,8 @@
-"""OUE: a bit for every cell, a fair coin for the true one and rarely 1 for the others.
+"""OUE, optimized unary encoding: a bit for each cell; a fair coin for the true one, rarely 1 for the others.
 
-A report is a string of bits, and supports every cell whose bit is 1: p = 1/2 and q = 1/(e^epsilon + 1), as a
-whole number of parts of 2^64 that is rounded up. Two codes differ in two bits, and the ratio of a report's
-chances is at most p(1 - q)/(q(1 - p)) = (1 - q)/q = e^epsilon.
+A report is a string of bits, and supports every cell whose bit is 1: p = 1/2, and q is 1/(e^epsilon + 1)
+rounded up to a multiple of 2^-64. Two codes differ in two bits, so the ratio of a report's probabilities is
+at most p(1 - q)/(q(1 - p)) = (1 - q)/q = e^epsilon.
 
 A report has cells/8 bytes; bit k of byte b is that of cell 8 b + k, and bits beyond the last cell are 0.
 
@@ -24,36 +24,41 @@ from crowdveil.arrays import Ints
 from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
 from crowdveil.local.bit_chance import BitChance, law_of_bits
-from crowdveil.local.oracle import Oracle
+from crowdveil.local.oracle import PureOracle
 from crowdveil.randomness import Randomness, Words
 
 COIN = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class OUE(Oracle):
-    """Parameters: epsilon for a record (asked for; then the one realised, never above) and cells."""
+class OUE(PureOracle):
+    """Optimized unary encoding. Parameters: see `PureOracle`."""
 
-    method: ClassVar[str] = "oue"
+    name: ClassVar[str] = "oue"
 
     def realised(self) -> float:
-        """The epsilon of what is drawn exactly, where this one is asked for."""
+        """The epsilon of the law that is drawn exactly when `self.epsilon` is asked for."""
         return BitChance.of(self.epsilon).epsilon()
 
     @cached_property
     def ones(self) -> BitChance:
-        """The chance of a 1 for every cell but the true one."""
+        """The probability of a 1 for every cell but the true one."""
         return BitChance.of(self.epsilon)
 
     @property
     def keep(self) -> float:
-        """p: the chance that a report supports the true cell."""
+        """p: the probability that a report supports the true cell."""
         return float(COIN)
 
     @property
     def other(self) -> float:
-        """q: the chance that it supports any given other cell."""
+        """q: the probability that a report supports any given other cell."""
         return float(self.ones.chance)
+
+    @property
+    def report_bits(self) -> int:
+        """A bit for each cell."""
+        return self.cells
 
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> NDArray[np.uint8]:
         """(n, bytes): a string of bits for each record."""
@@ -62,7 +67,19 @@ class OUE(Oracle):
         def fill(state: Words, block: Ints, rows: NDArray[np.uint8]) -> None:
             loops.fill_oue(state, block, self.cells, self.ones.drawn, rows)
 
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, method=self.method)
+        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
+
+    def weights(self) -> dict[str, Any]:
+        """The probability of a 1 for every cell but the true one, in units of 2^-64."""
+        return {"cells": self.cells, "ones": str(self.ones.weight)}
+
+    def payload(self, report: NDArray[Any]) -> str:
+        """The packed bits in base64."""
+        return shared.text_of_bits(report)
+
+    def report_of(self, payload: Any) -> NDArray[Any]:
+        """The packed bits, as one row of reports."""
+        return shared.bits_of_text(payload, self.cells)
 
     def support(self, reports: NDArray[Any]) -> Ints:
         """(cells,): how many reports support each cell."""
@@ -72,6 +89,6 @@ class OUE(Oracle):
         )
 
     def exact_law(self) -> list[list[Fraction]]:
-        """The chance of every string of bits for every code, of few cells: exactly what is drawn."""
+        """The probability of every string of bits for every code, for few cells: exactly what is drawn."""
         cells, other = range(self.cells), self.ones.chance
         return [law_of_bits([COIN if cell == code else other for cell in cells]) for code in cells]

@@ -18,6 +18,7 @@ from crowdveil.evaluation.marginals import distances
 from crowdveil.randomness import seeded
 from crowdveil.records import Records, Schema
 from crowdveil.simulation.records import population
+from crowdveil.synthesis.collection import Collection
 from crowdveil.synthesis.methods import METHODS
 
 MOST_RECORDS = 100_000  # largest number of simulated records
@@ -44,16 +45,17 @@ class RecordsPlan:
         check_whole(self.people, "the number of people")
         if not 0 <= self.dependence <= 1:
             raise ParameterError(f"dependence lies between 0 and 1, not {self.dependence:g}")
-        self.guarantee()
+        self.promise()
 
-    def guarantee(self) -> Any:
-        """The guarantee of crowdveil's own method; raises an error if the plan is impossible."""
-        return METHODS["crowdveil"].parameters(self.epsilon, label=self.label).guarantee(self.schema)
+    def promise(self) -> Any:
+        """The promise of crowdveil's own method; raises an error if the plan is impossible."""
+        return METHODS["crowdveil"].parameters(self.epsilon, label=self.label).promise(self.schema)
 
 
 def plan_records(plan: RecordsPlan) -> dict[str, Any]:
     """The questions that people are asked, and the expected distance of synthetic from real records."""
-    collection = METHODS["crowdveil"].parameters(plan.epsilon, label=plan.label).collection(plan.schema)
+    design = METHODS["crowdveil"].parameters(plan.epsilon, label=plan.label)
+    collection = Collection(plan.schema, design)
     kinds = Counter(len(question.columns) for question in collection.questions)
     shares = {
         columns: float(
@@ -71,7 +73,7 @@ def plan_records(plan: RecordsPlan) -> dict[str, Any]:
     return {
         "advice": best["method"],
         "distance": best["distance"],
-        "epsilon": plan.guarantee().epsilon,
+        "epsilon": plan.promise().epsilon,
         "questions": [
             {"columns": columns, "questions": kinds[columns], "people": shares[columns]}
             for columns in sorted(kinds)
@@ -90,7 +92,7 @@ def _people(plan: RecordsPlan, seed: int) -> Records:
 
 def _row(name: str, plan: RecordsPlan) -> dict[str, Any]:
     method, measured, bits = METHODS[name], [], 0.0
-    options = {"label": plan.label} if name == "crowdveil" else {}
+    options = {"label": plan.label} if method.takes("label") else {}
     for seed in SEEDS:
         records = _people(plan, seed)
         release = method.synthesize(records, method.parameters(plan.epsilon, **options), rng=seeded(seed))

@@ -1,1 +1,5 @@
-"""Synthetic tables from people's own devices: each sends one randomized report about one question."""
+"""Synthetic tables from reports that people's own devices randomize.
+
+`methods` lists the methods. Most are a `design`: each person answers one question (`questions`), in rounds
+(`collection`), from real devices or from simulated ones (`simulated`).
+"""

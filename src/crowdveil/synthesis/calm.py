@@ -1,15 +1,15 @@
-"""CALM: everybody reports about one set of columns, all sets alike; tables are then made consistent.
+"""CALM: each person reports about one set of columns, all sets with equal probability.
 
-The sets are all pairs, as in the comparison that this package repeats, or all sets of some other number of
-columns. Each is asked with the same chance, and answered with one frequency oracle on the joint code, the one
-of the least variance. Tables are made to agree wherever they overlap, more exact ones counting more, and
-proper (norm-sub), some times in turn.
+The sets are all pairs, as in the comparison that this package repeats, or all sets of another number of
+columns. Each is answered with one frequency oracle on the joint code, the one of least variance. The tables
+are then made consistent with each other wherever they overlap, weighted by precision, and proper by norm-sub,
+several times in turn.
 
-CALM itself answers questions about more columns from the table of largest entropy. For rows the same is
-approached by swaps: they begin with independent columns and do no more than the tables of pairs ask for.
+CALM itself answers queries about more columns from the table of maximum entropy. For rows, swaps approximate
+this: they start with independent columns and change no more than the tables of pairs ask for.
 
 Reference: Zhang, Wang, Li, He and Chen, *CALM: Consistent Adaptive Local Marginal for Marginal Release under
-Local Differential Privacy*, 2018.
+Local Differential Privacy*, 2018, doi:10.1145/3243734.3243742.
 """
 
 from __future__ import annotations
@@ -18,34 +18,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 
 from crowdveil.accounting.parameters import check_whole
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Codes, Floats
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
-from crowdveil.randomness import Randomness, secure
-from crowdveil.records import Records, Schema
+from crowdveil.local.split_epsilon import check_epsilon
+from crowdveil.randomness import Randomness
+from crowdveil.records import Schema
 from crowdveil.synthesis import question_plan
-from crowdveil.synthesis.choices import choices
+from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.marginals import Marginal, consistent, ipf, norm_sub
+from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
-from crowdveil.synthesis.questions import Question, Table, ask
-from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
-from crowdveil.synthesis.split_epsilon import check_epsilon
+from crowdveil.synthesis.questions import Question, merged
+from crowdveil.synthesis.simulated import synthesize
 from crowdveil.synthesis.swaps import Pairs, independent_columns, swapped
 
-METHOD = "calm"
 TURNS = 5  # of consistency and norm-sub
 
 
 @dataclass(frozen=True)
 class Calm:
-    """Parameters: epsilon for a record, and how many columns a report is about."""
+    """Parameters: epsilon for a record, and the number of columns of a report. A `Design` of one round."""
 
     epsilon: float
     columns: int = 2
+
+    name: ClassVar[str] = "calm"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -55,7 +58,11 @@ class Calm:
                 f"a report has 2 to {question_plan.MOST_COLUMNS} columns, not {self.columns}"
             )
 
-    def questions(self, schema: Schema) -> list[Question]:
+    def promise(self, schema: Schema) -> Promise:
+        """Pure epsilon for each record, as realised; known before anybody reports."""
+        return if_declared(schema, question_plan.promise(self.questions(schema)))
+
+    def questions(self, schema: Schema) -> tuple[Question, ...]:
         """A question about every set of columns."""
         d = len(schema.columns)
         if d < self.columns or comb(d, self.columns) > question_plan.MOST_QUESTIONS:
@@ -64,54 +71,50 @@ class Calm:
                 f"{question_plan.MOST_QUESTIONS:,}"
             )
         sets = combinations(range(d), self.columns)
-        return [question_plan.question_of(schema, columns, self.epsilon) for columns in sets]
+        return tuple(question_plan.question_of(schema, columns, self.epsilon) for columns in sets)
 
-    def guarantee(self, schema: Schema) -> Promise:
-        """Pure epsilon for each record, as realised; known before anybody reports."""
-        return if_declared(schema, question_plan.guarantee(self.questions(schema)))
+    def round_ends(self, people: int) -> list[int]:
+        """One round."""
+        return [people]
 
+    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:  # noqa: ARG002
+        """All equal."""
+        return np.full(len(questions), 1.0 / len(questions))
 
-def collected(records: Records, parameters: Calm, *, rng: Randomness) -> list[Table]:
-    """What all devices tell, one report each: a table for each set of columns that somebody was asked."""
-    questions = parameters.questions(records.schema)
-    alike = np.full(len(questions), 1.0 / len(questions))
-    tables = ask(records, questions, choices(alike, len(records), rng=rng), rng=rng)
-    return [table for table in tables if table is not None]
-
-
-def synthesize(
-    records: Records, parameters: Calm, *, rows: int | None = None, rng: Randomness | None = None
-) -> Synthetic:
-    """Synthetic records whose pairs are those that people reported; running all devices is a simulation."""
-    rng, rows = rng or secure(), rows_of(records, rows)
-    tables = collected(records, parameters, rng=rng)
-    told = [Marginal(table.question.columns, table.frequencies(), table.variance()) for table in tables]
-    alone, pairs = agreed(told, records.schema.sizes)
-    codes = swapped(independent_columns(alone, rows, rng=rng), records.schema.sizes, pairs, rng=rng)
-    bits = sum(bits_of(table.question.oracle) * table.asked for table in tables) / len(records)
-    return synthetic(codes, records, parameters, method=METHOD, report_bits=bits, rng=rng)
+    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+        """(rows, d): independent columns, then swaps towards the consistent tables of pairs."""
+        marginals = [
+            Marginal(table.question.columns, table.frequencies(), table.variance())
+            for table in merged(halves)
+        ]
+        singles, pairs = agreed(marginals, schema.sizes)
+        return swapped(independent_columns(singles, rows, rng=rng), schema.sizes, pairs, rng=rng)
 
 
-def agreed(told: Sequence[Marginal], sizes: Sequence[int]) -> tuple[list[Floats], Pairs]:
-    """Shares of single columns, and of pairs that have these as their sums, from noisy tables."""
-    made = list(told)
+def agreed(noisy: Sequence[Marginal], sizes: Sequence[int]) -> tuple[list[Floats], Pairs]:
+    """Proper shares of single columns, and of pairs whose marginals these are, from noisy tables."""
+    tables = list(noisy)
     for _ in range(TURNS):
-        made = [replace(table, shares=norm_sub(table.shares)) for table in consistent(made)]
-    alone = [
-        _mean([table.onto((column,)) for table in made if column in table.columns], (size,))
+        tables = [replace(table, shares=norm_sub(table.shares)) for table in consistent(tables)]
+    singles = [
+        _mean([table.onto((column,)) for table in tables if column in table.columns], (size,))
         for column, size in enumerate(sizes)
     ]
-    held: dict[tuple[int, int], list[Floats]] = {}
-    for table in made:
+    versions: dict[tuple[int, int], list[Floats]] = {}  # of a pair, one from each table that holds it
+    for table in tables:
         for a, b in combinations(table.columns, 2):
-            held.setdefault((a, b), []).append(table.onto((a, b)))
+            versions.setdefault((a, b), []).append(table.onto((a, b)))
     pairs = {
-        (a, b): ipf(_mean(found, found[0].shape), (alone[a], alone[b])) for (a, b), found in held.items()
+        (a, b): ipf(_mean(tables_of_pair, tables_of_pair[0].shape), (singles[a], singles[b]))
+        for (a, b), tables_of_pair in versions.items()
     }
-    return alone, pairs
+    return singles, pairs
 
 
 def _mean(tables: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
-    """The mean of proper tables; an even one if there is none."""
-    found: Floats = np.mean(tables, axis=0) if tables else np.full(shape, 1.0 / np.prod(shape))
-    return found
+    """The mean of proper tables; the uniform table if there is none."""
+    mean: Floats = np.mean(tables, axis=0) if tables else np.full(shape, 1.0 / np.prod(shape))
+    return mean
+
+
+METHOD = Method(Calm, synthesize)

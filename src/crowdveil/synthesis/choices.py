@@ -1,4 +1,4 @@
-"""Who is asked what: a coin for everybody, which never looks at a record."""
+"""Who is asked what, and when: coins that never look at a record."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from crowdveil.randomness import Randomness
 from crowdveil.records import Records
 
 
-def choices(chances: Floats, people: int, *, rng: Randomness) -> Ints:
-    """(people,): the number of the question that each is asked, drawn with these chances."""
+def choices(chances: Floats, coins: Floats) -> Ints:
+    """The number of the question that each coin, uniform in [0, 1), picks with these chances."""
     ends = np.cumsum(chances)
-    coins = rng.stream("asked", purpose="questions").uniforms(people)
-    found: Ints = np.minimum(np.searchsorted(ends, coins * ends[-1], side="right"), ends.size - 1)
-    return found
+    numbers: Ints = np.minimum(np.searchsorted(ends, coins * ends[-1], side="right"), ends.size - 1)
+    return numbers
 
 
 def in_random_order(records: Records, *, rng: Randomness) -> Records:
-    """The same records in the order in which people happen to take part.
+    """The same records, in a random order of taking part.
 
-    A file may be sorted, and who takes part first must not be those of one kind.
+    A file may be sorted, and the first round must not consist of one kind of people.
     """
     coins = rng.stream("order", purpose="questions").uniforms(len(records))
     return records.take(np.argsort(coins, kind="stable"))

@@ -1,10 +1,10 @@
-"""Down a smooth slope to its lowest point: L-BFGS, in plain sums.
+"""L-BFGS: minimises a smooth function, with sums in one fixed order.
 
-Not SciPy's: its sums go through BLAS, whose threads change last digits (and take many times as long on a
-machine that is busy); here a result is the same wherever it is computed.
+SciPy's L-BFGS sums with BLAS, whose threads change the last digits and are many times slower on a busy
+machine. Here a result is the same wherever it is computed.
 
-Reference: Nocedal and Wright, *Numerical Optimization*, 2006, algorithms 7.4 and 7.5; the length of a step is
-found by bisection between one too long and one too short (weak Wolfe conditions).
+Reference: Nocedal and Wright, *Numerical Optimization*, 2006, algorithms 7.4 and 7.5. The step length is
+found by bisection under the weak Wolfe conditions.
 """
 
 from __future__ import annotations
@@ -17,71 +17,71 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 
-Slopes = Callable[[Floats], tuple[float, Floats]]
-"""The height at a place, and the slopes there."""
+Function = Callable[[Floats], tuple[float, Floats]]
+"""The value at a point, and the gradient there."""
 
 REMEMBERED = 20  # steps
-ENOUGH, FLATTER = 1e-4, 0.9  # of the descent and of the slope that a step promises
+ENOUGH, FLATTER = 1e-4, 0.9  # the two Wolfe conditions: sufficient decrease, and curvature
 LONGEST_SEARCH = 30
-FLAT = 1e-5  # the steepest slope at which a place counts as the lowest one
-CLOSE = 2e-9  # of a height: a step that gains less is the last one
+FLAT = 1e-5  # the largest entry of a gradient that counts as 0
+CLOSE = 2e-9  # relative decrease: a step that gains less is the last one
 
 
-def lowest(slopes: Slopes, start: Floats, *, steps: int) -> Floats:
-    """Where so many steps lead to, or fewer, if they get nowhere."""
-    place = start
-    height, slope = slopes(place)
-    past: deque[tuple[Floats, Floats]] = deque(maxlen=REMEMBERED)
+def lowest(function: Function, start: Floats, *, steps: int) -> Floats:
+    """The point after at most this many steps, fewer if they no longer decrease the value."""
+    point = start
+    value, gradient = function(point)
+    past: deque[tuple[Floats, Floats]] = deque(maxlen=REMEMBERED)  # changes of the point and the gradient
     for _ in range(steps):
-        if np.abs(slope).max() < FLAT:
+        if np.abs(gradient).max() < FLAT:
             break
-        way = -_by_curvature(slope, past)
-        length = 1.0 if past else min(1.0, 1.0 / sqrt(_dot(slope, slope)))
-        found = _step(slopes, place, height, slope, way, length)
-        if found is None:
+        direction = -_by_curvature(gradient, past)
+        length = 1.0 if past else min(1.0, 1.0 / sqrt(_dot(gradient, gradient)))
+        step = _step(function, point, value, gradient, direction, length)
+        if step is None:
             break
-        there, lower, new_slope = found
-        gain = height - lower
-        past.append((there - place, new_slope - slope))
-        place, height, slope = there, lower, new_slope
-        if gain <= CLOSE * max(1.0, abs(height)):
+        new_point, new_value, new_gradient = step
+        gain = value - new_value
+        past.append((new_point - point, new_gradient - gradient))
+        point, value, gradient = new_point, new_value, new_gradient
+        if gain <= CLOSE * max(1.0, abs(value)):
             break
-    return place
+    return point
 
 
-def _by_curvature(slope: Floats, past: deque[tuple[Floats, Floats]]) -> Floats:
-    """The slope, times what past steps tell of the inverse of the second derivatives."""
-    found = slope.copy()
-    taken = []
+def _by_curvature(gradient: Floats, past: deque[tuple[Floats, Floats]]) -> Floats:
+    """The gradient times the inverse Hessian as past steps approximate it (algorithm 7.4)."""
+    product = gradient.copy()
+    shares = []
     for step, change in reversed(past):
-        share = _dot(step, found) / _dot(step, change)
-        taken.append(share)
-        found -= share * change
+        share = _dot(step, product) / _dot(step, change)
+        shares.append(share)
+        product -= share * change
     if past:
         step, change = past[-1]
-        found *= _dot(step, change) / _dot(change, change)
-    for (step, change), share in zip(past, reversed(taken), strict=True):
-        found += (share - _dot(change, found) / _dot(step, change)) * step
-    return found
+        product *= _dot(step, change) / _dot(change, change)
+    for (step, change), share in zip(past, reversed(shares), strict=True):
+        product += (share - _dot(change, product) / _dot(step, change)) * step
+    return product
 
 
 def _step(
-    slopes: Slopes, place: Floats, height: float, slope: Floats, way: Floats, length: float
+    function: Function, point: Floats, value: float, gradient: Floats, direction: Floats, length: float
 ) -> tuple[Floats, float, Floats] | None:
-    """The place, height and slopes after a step that descends enough and ends where it is flatter."""
-    descent = _dot(slope, way)
+    """The point, value and gradient after a step that meets both Wolfe conditions; None if there is none."""
+    descent = _dot(gradient, direction)
     if not descent < 0.0:
         return None
     shortest, longest = 0.0, inf
     for _ in range(LONGEST_SEARCH):
-        there = place + length * way
-        lower, new_slope = slopes(there)
-        if not lower <= height + ENOUGH * length * descent:
+        new_point = point + length * direction
+        new_value, new_gradient = function(new_point)
+        if not new_value <= value + ENOUGH * length * descent:
             longest = length
-        elif _dot(new_slope, way) < FLATTER * descent:
+        elif _dot(new_gradient, direction) < FLATTER * descent:
             shortest = length
         else:
-            return there, lower, new_slope
+            return new_point, new_value, new_gradient
         length = 2.0 * shortest if longest == inf else 0.5 * (shortest + longest)
     return None
 

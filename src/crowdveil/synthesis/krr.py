@@ -1,11 +1,12 @@
-"""kRR: everybody reports all columns, each by randomized response with its share of epsilon.
+"""kRR: each person reports all columns, each by randomized response with an equal share of epsilon.
 
-The simplest way to send a whole record, and with many columns hardly any epsilon is left for each. The server
-inverts: tables of pairs are unbiased, then made consistent and proper, and rows follow by swaps.
+The simplest way to report a whole record; with many columns little epsilon is left for each. The server
+inverts the responses: tables of pairs are unbiased, then made consistent and proper, and rows follow by
+swaps.
 
-The paper inverts the matrix of all columns together, which is too large, and so cuts it down to frequent
-records. What the whole inverse would say about pairs is what their own inverses say (`split_response`), so
-nothing has to be cut here.
+The paper inverts the matrix of all columns together, which is too large, and so truncates it to frequent
+records. The marginal of that inverse on a pair equals the pair's own inverse (`local.split_krr`), so nothing
+has to be truncated here.
 
 Reference: the method kRR in Chen et al., *Locally differentially private high-dimensional data synthesis*,
 2023, section 5; Kairouz, Bonawitz and Ramage, *Discrete Distribution Estimation under Local Privacy*, 2016.
@@ -16,31 +17,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
 from crowdveil.arrays import Codes
 from crowdveil.guarantee import Promise
 from crowdveil.local.krr import KRR
+from crowdveil.local.record_reports import record_promise
+from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
+from crowdveil.local.split_krr import inverted, split_variance
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.calm import agreed
 from crowdveil.synthesis.marginals import Marginal, norm_sub
+from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
-from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
-from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
-from crowdveil.synthesis.split_response import inverted, pair_variance
+from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 from crowdveil.synthesis.swaps import independent_columns, swapped
-
-METHOD = "krr"
 
 
 @dataclass(frozen=True)
 class AllColumns:
-    """Parameters: epsilon for a record, of which each column takes the same share."""
+    """Parameters: epsilon for a record, split equally over all columns."""
 
     epsilon: float
+
+    name: ClassVar[str] = "krr"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -50,44 +54,49 @@ class AllColumns:
         check_pairs(schema)
         return [KRR(share_of(self.epsilon, len(schema.sizes)), size) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
-        return if_declared(schema, together(response.epsilon for response in self.responses(schema)))
+        return if_declared(
+            schema, record_promise(sum_of(response.epsilon for response in self.responses(schema)))
+        )
 
 
 def reported(records: Records, parameters: AllColumns, *, rng: Randomness) -> Codes:
     """(n, d): one report for each record, of all its columns."""
     responses = parameters.responses(records.schema)
-    told = [
+    values = [
         response.perturb(records.codes[:, column].astype(np.int64), rng=rng.part(f"column {column}"))
         for column, response in enumerate(responses)
     ]
-    return np.stack(told, axis=1)
+    return np.stack(values, axis=1)
 
 
 def synthesize(
     records: Records, parameters: AllColumns, *, rows: int | None = None, rng: Randomness | None = None
 ) -> Synthetic:
-    """Synthetic records whose pairs are those that were inverted; running all devices is a simulation."""
+    """Synthetic records from one simulated report of each record."""
     rng, rows = rng or secure(), rows_of(records, rows)
     schema, responses = records.schema, parameters.responses(records.schema)
-    told = Records(schema, reported(records, parameters, rng=rng))
+    reports = Records(schema, reported(records, parameters, rng=rng))
     if len(schema.sizes) > 1:
-        alone, pairs = agreed(_pairs(told, responses), schema.sizes)
+        singles, pairs = agreed(_pairs(reports, responses), schema.sizes)
     else:
-        alone, pairs = [norm_sub(responses[0].frequencies(told.counts(0), len(told)))], {}
-    codes = swapped(independent_columns(alone, rows, rng=rng), schema.sizes, pairs, rng=rng)
-    bits = sum(bits_of(response) for response in responses)
-    return synthetic(codes, records, parameters, method=METHOD, report_bits=float(bits), rng=rng)
+        singles, pairs = [norm_sub(responses[0].frequencies(reports.counts(0), len(reports)))], {}
+    codes = swapped(independent_columns(singles, rows, rng=rng), schema.sizes, pairs, rng=rng)
+    bits = sum(response.report_bits for response in responses)
+    return synthetic(codes, records, parameters, report_bits=float(bits), rng=rng)
 
 
-def _pairs(told: Records, responses: Sequence[KRR]) -> list[Marginal]:
-    """All pairs, inverted."""
+def _pairs(reports: Records, responses: Sequence[KRR]) -> list[Marginal]:
+    """The inverted tables of all pairs."""
     return [
         Marginal(
             (a, b),
-            inverted(told.pair(a, b), responses[a], responses[b]),
-            pair_variance(responses[a], responses[b], len(told)),
+            inverted(reports.pair(a, b) / len(reports), (responses[a], responses[b])),
+            split_variance((responses[a], responses[b])) / len(reports),
         )
         for a, b in combinations(range(len(responses)), 2)
     ]
+
+
+METHOD = Method(AllColumns, synthesize)

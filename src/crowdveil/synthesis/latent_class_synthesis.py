@@ -1,63 +1,95 @@
-"""The project's own method: questions that are planned, reports in rounds, and classes that explain them all.
+"""The project's own method: planned questions, reports in rounds, and latent classes that explain them all.
 
-See `planning` for what is asked, `collection` for rounds, and `latent_classes` for the model of records.
+See `question_plan` for what is asked, `collection` for rounds, `latent_classes` for the model of records and
+`model_choice` for how much dependence each column is granted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from crowdveil.accounting.parameters import check_whole
+from crowdveil.arrays import Codes, Floats
+from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
-from crowdveil.randomness import Randomness, secure
-from crowdveil.records import Records, Schema
-from crowdveil.synthesis.choices import in_random_order
-from crowdveil.synthesis.collection import MOST_PEOPLE, ROUNDS, Collection, simulated
-from crowdveil.synthesis.result import Synthetic, bits_of, rows_of, synthetic
-from crowdveil.synthesis.split_epsilon import check_epsilon
+from crowdveil.local.split_epsilon import check_epsilon
+from crowdveil.randomness import Randomness
+from crowdveil.records import Schema
+from crowdveil.synthesis import question_plan
+from crowdveil.synthesis.design import Halves
+from crowdveil.synthesis.latent_classes import LatentClasses
+from crowdveil.synthesis.methods import Method
+from crowdveil.synthesis.model_choice import fitted_to
+from crowdveil.synthesis.promises import if_declared
+from crowdveil.synthesis.questions import Question
+from crowdveil.synthesis.simulated import synthesize
 
-METHOD = "crowdveil"
-SEEDS = 2**32
+ROUNDS = 2
 
 
 @dataclass(frozen=True)
 class LatentClassSynthesis:
-    """Parameters: epsilon for a record, perhaps a column that matters more than others, and rounds."""
+    """Parameters of the method; a `Design`.
+
+    Parameters
+    ----------
+    epsilon:
+        For one record.
+    label:
+        Name of a column that matters more than others, if there is one.
+    rounds:
+        How many rounds people report in; later ones ask more about columns that depend on each other.
+
+    """
 
     epsilon: float
     label: str | None = None
     rounds: int = ROUNDS
 
+    name: ClassVar[str] = "crowdveil"
+
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_whole(self.rounds, "the number of rounds")
+        if self.label is not None and not isinstance(self.label, str):
+            raise ParameterError("the label is the name of a column")
 
-    def collection(self, schema: Schema, *, seed: int = 0, people: int = MOST_PEOPLE) -> Collection:
-        """A collection that nobody has reported to; its seed is public and decides who is asked what."""
-        return Collection(schema, self.epsilon, self.label, self.rounds, seed, people)
-
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record, as realised; known before anybody reports."""
-        return self.collection(schema).guarantee()
+        return if_declared(schema, question_plan.promise(self.questions(schema)))
+
+    def questions(self, schema: Schema) -> tuple[Question, ...]:
+        """Those about one column first, then those about several."""
+        if self.label is not None:
+            schema.index(self.label)  # refuses a column that is not there
+        single = question_plan.singles(schema, self.epsilon)
+        joint = question_plan.joints(schema, self.epsilon)
+        return (*single, *joint)
+
+    def round_ends(self, people: int) -> list[int]:
+        """Rounds of equal size."""
+        return [people * (number + 1) // self.rounds for number in range(self.rounds)]
+
+    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:
+        """From public numbers in the first round, then also from the dependence that was found.
+
+        A later round also asks about dependence that is not certain enough yet to be used in the result.
+        """
+        single, joint = questions[: len(schema.sizes)], questions[len(schema.sizes) :]
+        label = None if self.label is None else schema.index(self.label)
+        learned = fitted_to(halves, schema.sizes, least_worth=0.0) if any(halves) else None
+        return question_plan.chances(self.epsilon, (single, joint), label, learned)
+
+    def fitted(self, schema: Schema, halves: Halves, *, engine: LocalEngine | None = None) -> LatentClasses:
+        """The latent classes that explain all reports."""
+        return fitted_to(halves, schema.sizes, engine=engine)
+
+    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+        """(rows, d): records drawn from the fitted classes."""
+        return self.fitted(schema, halves).sample(rows, rng=rng)
 
 
-def collected(records: Records, parameters: LatentClassSynthesis, *, rng: Randomness) -> Collection:
-    """The collection after all rounds, one report for each record."""
-    seed = int(rng.stream("seed", purpose="questions").uniforms(1)[0] * SEEDS)
-    empty = parameters.collection(records.schema, seed=seed, people=len(records))
-    return simulated(in_random_order(records, rng=rng), empty, rng=rng)
-
-
-def synthesize(
-    records: Records,
-    parameters: LatentClassSynthesis,
-    *,
-    rows: int | None = None,
-    rng: Randomness | None = None,
-) -> Synthetic:
-    """Synthetic records of the classes that explain all reports; running all devices is a simulation."""
-    rng, rows = rng or secure(), rows_of(records, rows)
-    tables = collected(records, parameters, rng=rng)
-    codes = tables.fitted().sample(rows, rng=rng)
-    bits = sum(bits_of(table.question.oracle) * table.asked for table in tables.tables) / len(records)
-    return synthetic(codes, records, parameters, method=METHOD, report_bits=bits, rng=rng)
+METHOD = Method(LatentClassSynthesis, synthesize)

@@ -1,17 +1,17 @@
-"""Records of a few hidden kinds, fitted to what devices report: to all tables at once.
+"""A latent class model of records, fitted to all tables of reports at once by penalised maximum likelihood.
 
-The model: a record belongs to one of C classes, and inside a class its columns are independent. Every table
-of reports (one column, pairs, triples, whatever the oracle) is a noisy view of the same classes, so all of
-them are fitted together by maximum likelihood under the oracles' own laws. What single tables cannot show for
-noise, many of them show together; and the fit is a proper distribution, with no negative cell and no two
-tables that contradict each other.
+A record belongs to one of C latent classes, and within a class its columns are independent. Every table of
+reports (one column, pairs, triples, whatever the oracle) is a noisy marginal of the same model, so all of
+them are fitted together under the oracles' own laws. Dependence that noise hides in one table can show in
+many of them together; and the fit is a proper distribution, whose marginals are consistent.
 
-Classes are held near to what they have in common (`apart`, which may differ from column to column: see
-`model_choice`), and that near to even shares (`uneven`), by penalties on logarithms of odds: with little
-information columns come out independent.
+Penalties on log-odds shrink the classes towards their common part (`apart`, which may differ from column to
+column: see `model_choice`), and that part towards uniform shares (`uneven`): with little information, columns
+come out independent.
 
-The likelihood of a table is that of its cells one by one (for randomized response it is exact; bits of unary
-or hashed reports are taken for independent). It is post-processing: it costs nothing.
+The likelihood of a table is the product over its cells. This is exact for randomized response, whose counts
+are multinomial; the bits of unary or hashed reports are taken for independent. The fit is post-processing and
+costs no privacy.
 
 Notation: C classes, d columns, V values of all columns together.
 """
@@ -37,15 +37,15 @@ from crowdveil.synthesis.questions import Table
 CLASSES = 16
 APART = 3.0  # penalty of classes that differ, in squared logarithms of odds
 UNEVEN = 0.2  # penalty of uneven shares of values
-START = 0.3  # how far classes are apart to begin with
+START = 0.3  # standard deviation of the classes' log-odds at the start
 STEPS = 200
-BLOCKS = 16  # of cells, added up in one order whatever the threads
+BLOCKS = 16  # of cells, summed in one fixed order whatever the threads
 LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
-    """Shares of classes, and in each class the chances of all columns' values, column after column."""
+    """Shares of classes, and for each class the probabilities of all columns' values, column after column."""
 
     sizes: tuple[int, ...]
     shares: Floats  # (C,)
@@ -57,21 +57,21 @@ class LatentClasses:
         return begins_of(self.sizes)
 
     def of_column(self, column: int) -> Floats:
-        """(C, size): the chances of a column's values."""
+        """(C, size): the probabilities of a column's values."""
         return self.chances[:, self.begins[column] : self.begins[column + 1]]
 
     def marginal(self, columns: Sequence[int]) -> Floats:
-        """The shares of all cells of these columns."""
-        found = self.shares.reshape(-1, *[1] * len(columns))
+        """The marginal on these columns."""
+        joint = self.shares.reshape(-1, *[1] * len(columns))
         for axis, column in enumerate(columns):
             shape = [1] * len(columns)
             shape[axis] = self.sizes[column]
-            found = found * self.of_column(column).reshape(-1, *shape)
-        whole: Floats = found.sum(axis=0)
-        return whole
+            joint = joint * self.of_column(column).reshape(-1, *shape)
+        marginal: Floats = joint.sum(axis=0)
+        return marginal
 
     def without(self, column: int) -> LatentClasses:
-        """The same classes, but for one column that does not depend on them."""
+        """The same model, except that one column is independent of the classes."""
         chances = self.chances.copy()
         chances[:, self.begins[column] : self.begins[column + 1]] = product(
             self.shares, self.of_column(column)
@@ -81,8 +81,8 @@ class LatentClasses:
     def sample(self, rows: int, *, rng: Randomness) -> Codes:
         """(rows, d): codes of records, in random order.
 
-        Numbers of records in a class, and of each value there, are what is expected, rounded at random: that
-        leaves less to chance than to draw every record by itself.
+        The counts of classes, and of values within a class, are the expected ones rounded at random. That has
+        less variance than drawing every record independently.
         """
         stream = rng.stream("records", purpose="latent classes")
         counts = rounded(rows * self.shares, rows, stream.uniforms(1)[0])
@@ -98,13 +98,13 @@ class LatentClasses:
 
 
 def begins_of(sizes: Sequence[int]) -> Ints:
-    """Where columns begin among all values."""
+    """(d + 1,): where columns begin among all values."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The cells of all tables about as many columns."""
+    """The cells of all tables with one number of columns."""
 
     places: Codes  # (cells, columns)
     keep: Floats
@@ -115,14 +115,14 @@ class _Cells:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All tables of reports about columns of these sizes, ready to be explained."""
+    """All tables of reports about columns of these sizes, laid out for the likelihood."""
 
     sizes: tuple[int, ...]
     kinds: tuple[_Cells, ...]  # for each number of columns
 
     @classmethod
     def of(cls, tables: Sequence[Table], sizes: tuple[int, ...]) -> Evidence:
-        """What these tables tell."""
+        """The cells of these tables."""
         begins, kinds = begins_of(sizes), dict[int, list[Table]]()
         for table in tables:
             kinds.setdefault(len(table.question.columns), []).append(table)
@@ -132,20 +132,19 @@ class Evidence:
 def _cells(tables: Sequence[Table], begins: Ints) -> _Cells:
     parts = []
     for table in tables:
-        question, oracle = table.question, table.question.oracle
-        one_symbol = oracle.method == "krr"
-        told = np.flatnonzero(table.support) if one_symbol else np.arange(question.cells)
-        values = np.unravel_index(told, question.sizes)
+        question, oracle = table.question, table.question.pure
+        cells = np.flatnonzero(table.support) if oracle.one_cell else np.arange(question.cells)
+        values = np.unravel_index(cells, question.sizes)
         places = [begins[column] + value for column, value in zip(question.columns, values, strict=True)]
-        ones = table.support[told].astype(np.float64)
-        zeros = np.zeros(told.size) if one_symbol else table.asked - ones
-        chances = [np.full(told.size, chance) for chance in (oracle.keep, oracle.other)]
+        ones = table.support[cells].astype(np.float64)
+        zeros = np.zeros(cells.size) if oracle.one_cell else table.asked - ones
+        chances = [np.full(cells.size, chance) for chance in (oracle.keep, oracle.other)]
         parts.append((np.stack(places, axis=1).astype(np.int32), *chances, ones, zeros))
     return _Cells(*(np.ascontiguousarray(np.concatenate(each)) for each in zip(*parts, strict=True)))
 
 
 def fit(
-    told: Evidence,
+    evidence: Evidence,
     *,
     classes: int = CLASSES,
     apart: float | Floats = APART,
@@ -154,21 +153,21 @@ def fit(
     start: LatentClasses | None = None,
     engine: LocalEngine | None = None,
 ) -> LatentClasses:
-    """The classes that explain what was told best, penalties included; `apart` is of all columns or of each.
+    """The classes of largest penalised likelihood; `apart` is one penalty for all columns, or one for each.
 
-    The climb begins near to independence, or from the classes at `start`.
+    The search starts near independence, or from the classes at `start`.
     """
     if classes < 1:
         raise ParameterError(f"there must be at least one class, not {classes}")
-    engine, sizes, begins = engine or LocalEngine(), told.sizes, begins_of(told.sizes)
+    engine, sizes, begins = engine or LocalEngine(), evidence.sizes, begins_of(evidence.sizes)
     values = int(begins[-1])
-    held = np.repeat(np.broadcast_to(np.asarray(apart, dtype=np.float64), len(sizes)), sizes)
+    penalties = np.repeat(np.broadcast_to(np.asarray(apart, dtype=np.float64), len(sizes)), sizes)
 
-    def slopes(x: Floats) -> tuple[float, Floats]:
+    def loss_and_gradient(x: Floats) -> tuple[float, Floats]:
         shares, common, own = _unpacked(x, classes, values)
         chances = _softmax(common + own, begins)
-        gain, of_shares, of_chances = _likelihood(told, shares, chances, engine)
-        spread = (np.square(own) * held).sum(axis=1)
+        gain, of_shares, of_chances = _likelihood(evidence, shares, chances, engine)
+        spread = (np.square(own) * penalties).sum(axis=1)
         around = common - _column_means(common, begins)
         loss = -gain + 0.5 * float(product(shares, spread)) + 0.5 * uneven * float(product(around, around))
         of_shares = -of_shares + 0.5 * spread
@@ -177,12 +176,12 @@ def fit(
             [
                 shares * (of_shares - product(shares, of_shares)),
                 of_logs.sum(axis=0) + uneven * around,
-                (of_logs + held * shares[:, None] * own).ravel(),
+                (of_logs + penalties * shares[:, None] * own).ravel(),
             ]
         )
 
     begin = _near_independence(classes, values) if start is None else _packed(start)
-    shares, common, own = _unpacked(lowest(slopes, begin, steps=steps), classes, values)
+    shares, common, own = _unpacked(lowest(loss_and_gradient, begin, steps=steps), classes, values)
     return LatentClasses(sizes, shares, _softmax(common + own, begins))
 
 
@@ -192,50 +191,50 @@ def _near_independence(classes: int, values: int) -> Floats:
 
 
 def _packed(classes: LatentClasses) -> Floats:
-    """What `_unpacked` takes apart: one of many ways to write these classes down."""
+    """The inverse of `_unpacked`, which is not unique."""
     logs = np.log(classes.chances)
     logs -= np.stack([_column_means(each, classes.begins) for each in logs])
     common = product(classes.shares, logs)
     return np.concatenate([np.log(classes.shares), common, (logs - common).ravel()])
 
 
-def log_likelihood(classes: LatentClasses, told: Evidence, *, engine: LocalEngine | None = None) -> float:
-    """How well classes explain what was told."""
-    return _likelihood(told, classes.shares, classes.chances, engine or LocalEngine())[0]
+def log_likelihood(classes: LatentClasses, evidence: Evidence, *, engine: LocalEngine | None = None) -> float:
+    """The log-likelihood of the evidence under these classes."""
+    return _likelihood(evidence, classes.shares, classes.chances, engine or LocalEngine())[0]
 
 
 def _likelihood(
-    told: Evidence, shares: Floats, chances: Floats, engine: LocalEngine
+    evidence: Evidence, shares: Floats, chances: Floats, engine: LocalEngine
 ) -> tuple[float, Floats, Floats]:
-    """The log-likelihood and its slopes along shares (C,) and chances (C, V)."""
+    """The log-likelihood and its gradient with respect to shares (C,) and chances (C, V)."""
     by_value = np.ascontiguousarray(chances.T)
-    gains = np.zeros(BLOCKS * len(told.kinds))
+    gains = np.zeros(BLOCKS * len(evidence.kinds))
     of_shares = np.zeros((gains.size, shares.size))
     of_chances = np.zeros((gains.size, *by_value.shape))
 
     def some(first: int, last: int) -> None:
         for block in range(first, last):
-            cells, part = told.kinds[block // BLOCKS], block % BLOCKS
+            cells, part = evidence.kinds[block // BLOCKS], block % BLOCKS
             many = cells.keep.size
             gains[block] = climb(
                 *(cells.places, cells.keep, cells.other, cells.ones, cells.zeros, shares, by_value),
                 *(many * part // BLOCKS, many * (part + 1) // BLOCKS, of_shares[block], of_chances[block]),
             )
 
-    work = shares.size * sum(cells.places.size for cells in told.kinds)
+    work = shares.size * sum(cells.places.size for cells in evidence.kinds)
     engine.spread("fitting", gains.size, some, operations=float(work))
     return float(gains.sum()), of_shares.sum(axis=0) / shares, (of_chances.sum(axis=0) / by_value).T
 
 
 def _unpacked(x: Floats, classes: int, values: int) -> tuple[Floats, Floats, Floats]:
-    """Shares (C,), common logarithms of odds (V,), and classes' own beside them (C, V)."""
+    """Shares (C,), common log-odds (V,), and each class's difference from them (C, V)."""
     odds = np.exp(x[:classes] - x[:classes].max())
     shares = np.maximum(odds / odds.sum(), LEAST)
     return shares, x[classes : classes + values], x[classes + values :].reshape(classes, values)
 
 
 def _softmax(logs: Floats, begins: Ints) -> Floats:
-    """Chances of values, column by column."""
+    """Probabilities of values, column by column."""
     peaks = np.maximum.reduceat(logs, begins[:-1], axis=1)
     odds = np.exp(logs - np.repeat(peaks, np.diff(begins), axis=1))
     sums = np.repeat(np.add.reduceat(odds, begins[:-1], axis=1), np.diff(begins), axis=1)
@@ -244,7 +243,7 @@ def _softmax(logs: Floats, begins: Ints) -> Floats:
 
 
 def _through_softmax(of_chances: Floats, chances: Floats, begins: Ints) -> Floats:
-    """Slopes along logarithms of odds from slopes along chances."""
+    """The gradient with respect to log-odds from the one with respect to probabilities."""
     means = np.add.reduceat(chances * of_chances, begins[:-1], axis=1)
     slopes: Floats = chances * (of_chances - np.repeat(means, np.diff(begins), axis=1))
     return slopes

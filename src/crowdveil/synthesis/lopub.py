@@ -1,17 +1,17 @@
-"""LoPub: everybody reports all columns as Bloom filters, each with its share of epsilon; pairs follow by EM.
+"""LoPub: each person reports all columns as Bloom filters, with equal shares of epsilon; pairs follow by EM.
 
-A value sets 2 of 64 bits, and each bit is flipped with the chance that the column's share of epsilon asks
-for. The table of a pair is found by expectation and maximization over everybody's two strings of bits,
-beginning with an even table, until no cell moves by more than 0.001. Pairs whose mutual information is above
-a bound depend on each other. A column is then drawn given the one that it depends on most.
+A value sets 2 of 64 bits, and each bit is flipped with the probability that the column's share of epsilon
+requires. The table of a pair is estimated by expectation maximization over all pairs of bit strings, from a
+uniform start until no cell moves by more than 0.001. Two columns count as dependent if their mutual
+information is above a bound. Each column is then drawn given the column that it depends on most.
 
-LoPub joins columns that depend on each other into cliques of a junction tree, whose tables need EM over
-all columns of a clique. Here cliques are pairs: a forest of largest mutual information, which needs no tables
-but those of pairs. The seed of hash functions is the first one under which no two values of a column have the
-same bits, if there is one: it is public and has nothing to do with records.
+LoPub joins dependent columns into the cliques of a junction tree, whose tables need EM over all columns of a
+clique. Here cliques are pairs: the tree is a forest of maximum mutual information, which needs the tables of
+pairs only. The seed of the hash functions is the first one that gives all values of a column different bits,
+if there is one: it is public and does not depend on records.
 
-With epsilon/d for a column, and a quarter of that for a bit, strings tell hardly anything at a small epsilon;
-tables then stay even.
+With epsilon/d for a column and a quarter of that for a bit, bit strings hold little information at a small
+epsilon, and tables stay near uniform.
 
 Reference: Ren, Yu, Yu, Yang, Yang, McCann and Yu, *LoPub: High-Dimensional Crowdsourced Data Publication with
 Local Differential Privacy*, 2018.
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +34,16 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.kernels.products import product, product_across
 from crowdveil.local.bloom import Bloom
+from crowdveil.local.record_reports import record_promise
+from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.marginals import mutual_information, rounded
+from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
-from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
 
-METHOD = "lopub"
 CLOSE = 1e-3
 MOST_STEPS = 500
 SEEDS_TRIED = 100
@@ -52,7 +53,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class LoPub:
-    """Parameters: epsilon for a record, bits and hash functions of a column, and the degree of dependence.
+    """Parameters: epsilon for a record, bits and hash functions per column, and the degree of dependence.
 
     Columns of k and l values depend on each other if their mutual information is at least
     (min(k, l) - 1) dependence^2 / 2.
@@ -62,6 +63,8 @@ class LoPub:
     bits: int = 64
     hashes: int = 2
     dependence: float = 0.2
+
+    name: ClassVar[str] = "lopub"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -75,18 +78,18 @@ class LoPub:
         share = share_of(self.epsilon, len(schema.sizes))
         return [_distinct(share, size, self.bits, self.hashes) for size in schema.sizes]
 
-    def guarantee(self, schema: Schema) -> Promise:
+    def promise(self, schema: Schema) -> Promise:
         """Pure epsilon for each record: the sum over columns, as realised."""
-        return if_declared(schema, together(each.epsilon for each in self.filters(schema)))
+        return if_declared(schema, record_promise(sum_of(each.epsilon for each in self.filters(schema))))
 
 
 @cache
 def _distinct(epsilon: float, cells: int, bits: int, hashes: int) -> Bloom:
-    """A filter that tells all values apart, if one is found soon."""
+    """A filter under which all values have different bits, if one of the first seeds gives one."""
     for seed in range(SEEDS_TRIED):
-        found = Bloom(epsilon, cells, bits, hashes, seed)
-        if len(np.unique(found.patterns, axis=0)) == cells:
-            return found
+        bloom = Bloom(epsilon, cells, bits, hashes, seed)
+        if len(np.unique(bloom.patterns, axis=0)) == cells:
+            return bloom
     return Bloom(epsilon, cells, bits, hashes)
 
 
@@ -94,7 +97,7 @@ def _distinct(epsilon: float, cells: int, bits: int, hashes: int) -> Bloom:
 
 
 def reported(records: Records, parameters: LoPub, *, rng: Randomness) -> list[NDArray[np.uint8]]:
-    """One report for each record: its strings of bits, column by column."""
+    """One report for each record: a bit string for each column."""
     filters = parameters.filters(records.schema)
     return [
         each.perturb(records.codes[:, column].astype(np.int64), rng=rng.part(f"column {column}"))
@@ -103,21 +106,21 @@ def reported(records: Records, parameters: LoPub, *, rng: Randomness) -> list[ND
 
 
 def likelihoods(reports: NDArray[Any], bloom: Bloom) -> Singles:
-    """(n, cells): how likely each report is from each value, beside the value that it is likeliest from."""
+    """(n, cells): the likelihood of each value given each report, relative to the likeliest value."""
     flip = float(bloom.flips.chance)
     signs = 2.0 * np.unpackbits(reports, axis=1, bitorder="little")[:, : bloom.bits].astype(np.float32) - 1.0
     logs = log((1 - flip) / flip) * product(signs, bloom.patterns.T.astype(np.float32))
-    found: Singles = np.exp(logs - logs.max(axis=1, keepdims=True)).astype(np.float32)
-    return found
+    relative: Singles = np.exp(logs - logs.max(axis=1, keepdims=True)).astype(np.float32)
+    return relative
 
 
 def joint(first: Singles, second: Singles) -> Floats:
-    """(k, l): the shares of a pair's cells by EM, from likelihoods of both columns."""
+    """(k, l): the shares of a pair's cells by EM, from the likelihoods of both columns."""
     shares = np.full((first.shape[1], second.shape[1]), 1.0 / (first.shape[1] * second.shape[1]))
     for _ in range(MOST_STEPS):
         chances = np.einsum("ij,ij->i", product(first, shares.astype(np.float32)), second)
-        seen = product_across(first, second / np.maximum(chances, np.float32(1e-30))[:, None])
-        after = shares * seen / len(first)
+        ratios = product_across(first, second / np.maximum(chances, np.float32(1e-30))[:, None])
+        after = shares * ratios / len(first)  # the mean posterior
         after /= after.sum()
         moved = float(np.abs(after - shares).max())
         shares = after
@@ -130,17 +133,17 @@ def joint(first: Singles, second: Singles) -> Floats:
 
 
 def forest(tables: Mapping[Pair, Floats], columns: int, dependence: float) -> list[tuple[int, int | None]]:
-    """Columns in an order in which each follows the one that it is drawn from, or None."""
-    known = {pair: mutual_information(table) for pair, table in tables.items()}
+    """Each column after its parent, the column that it is drawn given, or None for a root."""
+    information = {pair: mutual_information(table) for pair, table in tables.items()}
     edges = [
-        (information, pair)
-        for pair, information in known.items()
-        if information >= (min(tables[pair].shape) - 1) * dependence**2 / 2
+        (nats, pair)
+        for pair, nats in information.items()
+        if nats >= (min(tables[pair].shape) - 1) * dependence**2 / 2
     ]
     ordered: list[tuple[int, int | None]] = []
     placed: set[int] = set()
     while len(placed) < columns:
-        leading = [(info, pair) for info, pair in edges if (pair[0] in placed) != (pair[1] in placed)]
+        leading = [(nats, pair) for nats, pair in edges if (pair[0] in placed) != (pair[1] in placed)]
         if leading:
             _, (a, b) = max(leading)
             ordered.append((b, a) if a in placed else (a, b))
@@ -153,23 +156,23 @@ def forest(tables: Mapping[Pair, Floats], columns: int, dependence: float) -> li
 
 def drawn(
     order: Sequence[tuple[int, int | None]],
-    alone: Sequence[Floats],
+    singles: Sequence[Floats],
     tables: Mapping[Pair, Floats],
     rows: int,
     *,
     rng: Randomness,
 ) -> Codes:
-    """(rows, d): columns one after the other; numbers of values are what is expected, rounded at random."""
+    """(rows, d): column after column; the counts of values are the expected ones, rounded at random."""
     stream = rng.stream("columns", purpose="rows")
-    codes = np.zeros((rows, len(alone)), dtype=np.int32)
+    codes = np.zeros((rows, len(singles)), dtype=np.int32)
     for column, parent in order:
         if parent is None:
-            groups, laws = [np.arange(rows)], alone[column][None, :]
+            groups, laws = [np.arange(rows)], singles[column][None, :]
         else:
             laws = tables[parent, column] if parent < column else tables[column, parent].T
             groups = [np.flatnonzero(codes[:, parent] == value) for value in range(len(laws))]
         for members, law in zip(groups, laws, strict=True):
-            shares = law / law.sum() if law.sum() > 0 else alone[column]
+            shares = law / law.sum() if law.sum() > 0 else singles[column]
             counts = rounded(members.size * shares, members.size, stream.uniforms(1)[0])
             values = np.repeat(np.arange(shares.size), counts)
             codes[members, column] = values[np.argsort(stream.uniforms(members.size), kind="stable")]
@@ -179,16 +182,17 @@ def drawn(
 def synthesize(
     records: Records, parameters: LoPub, *, rows: int | None = None, rng: Randomness | None = None
 ) -> Synthetic:
-    """Synthetic records drawn along a forest of pairs; to run all devices here is a simulation."""
+    """Synthetic records drawn along a forest of pairs, from one simulated report of each record."""
     rng, rows = rng or secure(), rows_of(records, rows)
     schema, filters = records.schema, parameters.filters(records.schema)
-    told = reported(records, parameters, rng=rng)
-    likely = [likelihoods(each, bloom) for each, bloom in zip(told, filters, strict=True)]
+    reports = reported(records, parameters, rng=rng)
+    likely = [likelihoods(bits, bloom) for bits, bloom in zip(reports, filters, strict=True)]
     one = np.ones((len(records), 1), dtype=np.float32)
-    alone = [joint(each, one)[:, 0] for each in likely]
+    singles = [joint(column, one)[:, 0] for column in likely]
     d = len(schema.sizes)
     tables = {(a, b): joint(likely[a], likely[b]) for a, b in combinations(range(d), 2)}
-    codes = drawn(forest(tables, d, parameters.dependence), alone, tables, rows, rng=rng)
-    return synthetic(
-        codes, records, parameters, method=METHOD, report_bits=float(d * parameters.bits), rng=rng
-    )
+    codes = drawn(forest(tables, d, parameters.dependence), singles, tables, rows, rng=rng)
+    return synthetic(codes, records, parameters, report_bits=float(d * parameters.bits), rng=rng)
+
+
+METHOD = Method(LoPub, synthesize)

@@ -1,32 +1,29 @@
-"""How far classes may be apart in each column: what half of the reports say must explain the other half.
+"""The penalty on dependence for each column, by cross-validation between two halves of the reports.
 
-A penalty that suits a table of strong dependence fits noise into columns that depend on nothing. So each half
-of the reports is fitted with several penalties, and for each column the other half says what its dependence
-on classes is worth: how much better it is explained than by the same classes without it. A column keeps the
-penalty that is worth most; where none is worth anything, it is left independent. It is post-processing, and
-costs nothing.
+A penalty that suits strong dependence fits noise into columns that depend on nothing. So each half of the
+reports is fitted with several penalties. For each column the other half measures what its dependence on the
+classes is worth: the gain in log-likelihood over the same classes with that column made independent. A column
+gets the penalty with the largest gain; where no gain is large enough, it stays independent. All of it is
+post-processing and costs no privacy.
 
-One measure for all columns (the likelihood of the other half as a whole) will not do: a few columns that
-depend strongly would have all the others fitted to noise.
+One measure for all columns together, the likelihood of the other half, is not enough: a few strongly
+dependent columns would have all the others fitted to noise.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.engines import LocalEngine
+from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.latent_classes import APART, Evidence, LatentClasses, fit, log_likelihood
-from crowdveil.synthesis.questions import Table, merged
+from crowdveil.synthesis.questions import merged
 
 PENALTIES = (APART, 10.0, 30.0)
-INDEPENDENT = 100.0  # a penalty that leaves a column all but independent
-LEAST_WORTH = 1.0  # of log-likelihood: less is taken for chance
-STEPS, MORE_STEPS = 80, 30  # of fits that are only compared: of the first one, and from one to the next
-
-Halves = tuple[Sequence[Table], Sequence[Table]]
+INDEPENDENT = 100.0  # a penalty that leaves a column practically independent
+LEAST_WORTH = 1.0  # gain in log-likelihood: a smaller one is taken for chance
+STEPS, MORE_STEPS = 80, 30  # of fits that are only compared: the first fit, and each fit from the one before
 
 
 def fitted_to(
@@ -36,7 +33,7 @@ def fitted_to(
     least_worth: float = LEAST_WORTH,
     engine: LocalEngine | None = None,
 ) -> LatentClasses:
-    """The classes that explain both halves of the reports."""
+    """The classes fitted to both halves of the reports, with a penalty chosen for each column."""
     apart = chosen_penalties(halves, sizes, least_worth=least_worth, engine=engine)
     return fit(Evidence.of(merged(halves), sizes), apart=apart, engine=engine)
 
@@ -58,13 +55,13 @@ def chosen_penalties(
 
 
 def _worth(seen: Evidence, unseen: Evidence, engine: LocalEngine | None) -> Floats:
-    """(penalties, d): by how much the unseen half is explained better with a column's dependence."""
-    found = np.zeros((len(PENALTIES), len(seen.sizes)))
+    """(penalties, d): the gain in log-likelihood of the unseen half from each column's dependence."""
+    gains = np.zeros((len(PENALTIES), len(seen.sizes)))
     classes: LatentClasses | None = None
     for place, apart in enumerate(PENALTIES):
         steps = STEPS if classes is None else MORE_STEPS
         classes = fit(seen, apart=apart, steps=steps, start=classes, engine=engine)
         without = [classes.without(column) for column in range(len(seen.sizes))]
-        found[place] = log_likelihood(classes, unseen, engine=engine)
-        found[place] -= [log_likelihood(each, unseen, engine=engine) for each in without]
-    return found
+        gains[place] = log_likelihood(classes, unseen, engine=engine)
+        gains[place] -= [log_likelihood(each, unseen, engine=engine) for each in without]
+    return gains

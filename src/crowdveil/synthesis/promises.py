@@ -1,4 +1,4 @@
-"""What is promised about records, and that nothing is where domains were read off them."""
+"""The promise about records, which depends on whether the domains of their columns are public."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ UNDECLARED = NoGuarantee("the domains were read off the data, and so tell what s
 
 
 def if_declared(schema: Schema, guarantee: Guarantee) -> Promise:
-    """What reports about these columns promise; nothing, if their domains are not public."""
+    """The guarantee of reports about these columns, if their domains were declared; none if not."""
     return guarantee if schema.declared else UNDECLARED

@@ -1,14 +1,14 @@
-"""What devices are asked, and what all of them together tell: a table of counts for each question.
+"""What devices are asked, and the table of counts that the answers to each question make.
 
-A question is a few columns; the answer is the joint code of a record's values there, and one report of a
-frequency oracle is all that a device ever sends.
+A question is a few columns. Its answer is the joint code of a record's values there, and one report of it by
+a frequency oracle is all that a device ever sends.
 
-Notation: n records, K cells of a question (the product of its columns' sizes).
+Notation: n records, d columns, K cells of a question (the product of its columns' sizes).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.local.oracle import Oracle
+from crowdveil.errors import InputError, ParameterError
+from crowdveil.local.oracle import Oracle, PureOracle
 from crowdveil.randomness import Randomness
-from crowdveil.records import Records
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,61 @@ class Question:
         """K."""
         return prod(self.sizes)
 
+    @property
+    def pure(self) -> PureOracle:
+        """The oracle, for whoever needs its p and q; refuses an oracle that has none."""
+        if not isinstance(self.oracle, PureOracle):
+            raise ParameterError(f"reports of {self.oracle.name} do not support cells with p and q")
+        return self.oracle
+
+    # --- the device ----------------------------------------------------------------------------------------
+
     def codes(self, records: Codes) -> Ints:
         """(n,): the joint codes of records' codes (n, d)."""
-        found = np.zeros(len(records), dtype=np.int64)
+        joint = np.zeros(len(records), dtype=np.int64)
         for column, size in zip(self.columns, self.sizes, strict=True):
-            found = found * size + records[:, column]
-        return found
+            joint = joint * size + records[:, column]
+        return joint
+
+    def code(self, record: Sequence[int]) -> int:
+        """The joint code of one record, given as the codes of all its columns."""
+        joint = 0
+        for column, size in zip(self.columns, self.sizes, strict=True):
+            if column >= len(record) or not 0 <= record[column] < size:
+                raise InputError("a code lies outside its column's domain")
+            joint = joint * size + int(record[column])
+        return joint
+
+    def report_one(self, record: Sequence[int], *, rng: Randomness | None = None) -> NDArray[Any]:
+        """What the device of one record answers."""
+        return self.oracle.report_one(self.code(record), rng=rng)
+
+    # --- what is published ---------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that a device needs to answer, as plain JSON."""
+        return {
+            "columns": list(self.columns),
+            "sizes": list(self.sizes),
+            "oracle": self.oracle.to_dict(),
+            "weights": self.oracle.weights(),
+        }
+
+    @classmethod
+    def from_dict(cls, published: Mapping[str, Any]) -> Question:
+        """The question that was published; refuses one that contradicts itself."""
+        try:
+            columns, sizes = ([*published[key]] for key in ("columns", "sizes"))
+            oracle = Oracle.from_dict(published["oracle"])
+            if not all(type(number) is int and number >= 0 for number in (*columns, *sizes)):
+                raise ValueError
+            if len(columns) != len(sizes) or len({*columns}) < len(columns) or prod(sizes) != oracle.cells:
+                raise ValueError
+            if published["weights"] != oracle.weights():
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise InputError("this is not a question that was published") from None
+        return cls(tuple(columns), tuple(sizes), oracle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,51 +105,37 @@ class Table:
         return Table(self.question, self.support + other.support, self.asked + other.asked)
 
     def frequencies(self) -> Floats:
-        """Unbiased shares (sizes...): noisy, also below 0, and their sum is not exactly 1."""
-        found = self.question.oracle.frequencies(self.support, self.asked)
-        return found.reshape(self.question.sizes)
+        """Unbiased shares (sizes...): noisy, perhaps below 0, and their sum is not exactly 1."""
+        shares = self.question.oracle.frequencies(self.support, self.asked)
+        return shares.reshape(self.question.sizes)
 
     def variance(self) -> float:
         """The variance of the share of a rare cell, sampling of people not included."""
-        return float(np.asarray(self.question.oracle.variance(0.0, self.asked)))
+        return self.question.oracle.rare_variance(self.asked)
 
 
 def merged(parts: Iterable[Iterable[Table]]) -> tuple[Table, ...]:
-    """The same tables, those about the same columns added up."""
-    found: dict[tuple[int, ...], Table] = {}
+    """The tables of all parts; those about the same columns are added up."""
+    sums: dict[tuple[int, ...], Table] = {}
     for table in chain.from_iterable(parts):
-        known = found.get(table.question.columns)
-        found[table.question.columns] = table if known is None else known + table
-    return tuple(found.values())
-
-
-def ask(
-    records: Records, questions: Sequence[Question], asked: Ints, *, rng: Randomness
-) -> list[Table | None]:
-    """Have record i answer question `asked[i]`, once (none if below 0); None where nobody was asked.
-
-    This is what all devices do together: a simulation, as whoever holds the records has no need of it.
-    """
-    tables: list[Table | None] = [None] * len(questions)
-    for place, (rows, reports) in answered(records, questions, asked, "question", rng=rng).items():
-        question = questions[place]
-        tables[place] = Table(question, question.oracle.support(reports), int(rows.size))
-    return tables
+        columns = table.question.columns
+        sums[columns] = sums[columns] + table if columns in sums else table
+    return tuple(sums.values())
 
 
 def answered(
-    records: Records, questions: Sequence[Question], asked: Ints, part: str, *, rng: Randomness
+    records: Codes, questions: Sequence[Question], asked: Ints, *, rng: Randomness
 ) -> dict[int, tuple[Ints, NDArray[Any]]]:
-    """For each question that is asked the rows of those who are, and what they report.
+    """For each question's number: the rows of the records (n, d) that are asked it, and their reports.
 
-    `part` names what they draw from, so that no two groups share their draws.
+    Record i answers question `asked[i]`. Each question has its own part of the randomness.
     """
     order = np.argsort(asked, kind="stable")
     ends = np.searchsorted(asked[order], np.arange(len(questions) + 1))
-    found = {}
-    for place, question in enumerate(questions):
-        rows = order[ends[place] : ends[place + 1]]
+    reports = {}
+    for number, question in enumerate(questions):
+        rows = order[ends[number] : ends[number + 1]]
         if rows.size:
-            codes = question.codes(records.codes[rows])
-            found[place] = rows, question.oracle.perturb(codes, rng=rng.part(f"{part} {place}"))
-    return found
+            codes = question.codes(records[rows])
+            reports[number] = rows, question.oracle.perturb(codes, rng=rng.part(f"question {number}"))
+    return reports

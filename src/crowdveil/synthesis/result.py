@@ -1,18 +1,15 @@
-"""`Synthetic`: records that belong to nobody, together with what was promised to those who reported."""
+"""`Synthetic`: records that belong to nobody, with the promise to those who reported."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import ceil, log2
 from typing import Any
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes
 from crowdveil.errors import InputError
 from crowdveil.guarantee import SEEDED, Promise
-from crowdveil.local.olh import OLH
-from crowdveil.local.oracle import Oracle
 from crowdveil.randomness import Randomness
 from crowdveil.records import Records
 
@@ -21,9 +18,9 @@ MOST_ROWS = 10**8
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """Synthetic records, how they were made, and the promise about each of the reports behind them.
+    """Synthetic records, the method that made them, and the promise about each report behind them.
 
-    Nothing is promised if draws can be repeated from a seed.
+    Nothing is promised if the draws can be repeated from a seed.
     """
 
     records: Records
@@ -31,7 +28,7 @@ class Synthetic:
     method: str
     parameters: Mapping[str, Any]  # public: what was asked for
     seeded: bool
-    report_bits: float  # of a report, on average; what was asked is not counted, as it is public
+    report_bits: float  # mean length of a report, without its question, which is public
 
     def __post_init__(self) -> None:
         if self.seeded:
@@ -43,16 +40,15 @@ def synthetic(
     real: Records,
     parameters: Any,
     *,
-    method: str,
     report_bits: float,
     rng: Randomness,
 ) -> Synthetic:
-    """Rows of codes as a result; `parameters` is the method's dataclass, which knows its guarantee."""
+    """The result with these rows of codes; `parameters` is the method's dataclass, with its promise."""
     schema = real.schema
     return Synthetic(
         Records(schema, codes),
-        parameters.guarantee(schema),
-        method,
+        parameters.promise(schema),
+        parameters.name,
         asdict(parameters),
         not rng.private,
         report_bits,
@@ -60,7 +56,7 @@ def synthetic(
 
 
 def rows_of(records: Records, rows: int | None) -> int:
-    """How many rows to make: as many as there are records, if nothing else is asked for."""
+    """The number of synthetic rows: by default as many as there are records."""
     if len(records) == 0:
         raise InputError("there are no records, and so no reports to learn from")
     if rows is None:
@@ -69,15 +65,3 @@ def rows_of(records: Records, rows: int | None) -> int:
     if rows > MOST_ROWS:
         raise InputError(f"the number of rows must be at most {MOST_ROWS:,}, not {rows:,}")
     return rows
-
-
-def bits_of_code(cells: int) -> int:
-    """Bits that tell one of so many cells."""
-    return ceil(log2(cells))
-
-
-def bits_of(oracle: Oracle) -> int:
-    """Bits of one report: a cell (kRR), a bit for each cell (OUE), or a seed and a value (OLH)."""
-    if isinstance(oracle, OLH):
-        return 32 + bits_of_code(oracle.values)
-    return bits_of_code(oracle.cells) if oracle.method == "krr" else oracle.cells

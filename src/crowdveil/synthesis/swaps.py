@@ -1,12 +1,12 @@
-"""Rows from tables of one and of two columns: columns side by side, then swaps inside a column.
+"""Rows from the marginals of single columns and of pairs: independent columns, then swaps within a column.
 
-Every column first gets the values that its shares ask for, in random order: columns are independent. Then two
-rows swap their values of a column whenever the tables of pairs come nearer to what they should be, in squares
-of counts. A swap never changes how often a value occurs.
+Every column first gets the values that its shares prescribe, in random order, so columns are independent.
+Then two rows swap their values of one column whenever this lowers the sum of squared differences between the
+counts of pairs and their targets. A swap never changes the counts of single columns.
 
-The paper goes through pairs in order, swaps between cells that are over- and under-counted, and wants all
-pairs that were done before to stay as they are, which few swaps can fulfil. Here all tables count at once: a
-swap that helps one pair more than it harms others is made.
+The paper goes through pairs in order, swaps between cells that are over- and under-counted, and requires that
+all earlier pairs stay as they are, which few swaps can fulfil. Here all pairs count at once: a swap is made
+if it helps some pairs more than it harms others.
 
 Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, section 4.2.
 """
@@ -25,16 +25,16 @@ from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.synthesis.marginals import rounded
 
 SWEEPS = 50  # each tries a swap for every cell of the table of rows
-DONE = 0.001  # of a sweep's swaps: then it is over
+DONE = 0.001  # of a sweep's attempts: fewer swaps than that end the search
 
 Pairs = Mapping[tuple[int, int], Floats]
-"""The shares of cells of pairs of columns, first column first."""
+"""For pairs of columns (a, b), a < b: the shares of their cells, a down and b across."""
 
 
 def independent_columns(shares: Sequence[Floats], rows: int, *, rng: Randomness) -> Codes:
-    """(rows, d): each column with its shares, as exactly as whole numbers can be, in random order."""
+    """(rows, d): each column with its shares, rounded to whole rows, in random order."""
     stream = rng.stream("columns", purpose="rows")
-    return np.stack([_shuffled(each, rows, stream) for each in shares], axis=1).astype(np.int32)
+    return np.stack([_shuffled(column, rows, stream) for column in shares], axis=1).astype(np.int32)
 
 
 def _shuffled(shares: Floats, rows: int, stream: Stream) -> Ints:
@@ -44,25 +44,25 @@ def _shuffled(shares: Floats, rows: int, stream: Stream) -> Ints:
 
 
 def swapped(codes: Codes, sizes: Sequence[int], pairs: Pairs, *, rng: Randomness) -> Codes:
-    """The rows after swaps that bring tables of pairs nearer to these; pairs that are not told are free."""
+    """The rows after swaps that bring their pairs nearer to these; pairs that are not given are free."""
     rows, d = codes.shape
-    made = np.ascontiguousarray(codes, dtype=np.int32).copy()
+    moved = np.ascontiguousarray(codes, dtype=np.int32).copy()
     if not pairs or rows < 2:
-        return made
-    bases, strides, excess = _excess(made, sizes, pairs)
+        return moved
+    bases, strides, excess = _excess(moved, sizes, pairs)
     key, nonces = rng.streams(["swaps"], purpose="rows")
     state = np.zeros(STATE_WORDS, dtype=np.uint32)
     start(state, key, nonces[0])
     moving = [column for column in range(d) if (bases[column] >= 0).any()]
     for _ in range(SWEEPS):
-        done = sum(swap(state, made, column, rows, bases, strides, excess) for column in moving)
-        if done < DONE * rows * len(moving):
+        swaps = sum(swap(state, moved, column, rows, bases, strides, excess) for column in moving)
+        if swaps < DONE * rows * len(moving):
             break
-    return made
+    return moved
 
 
 def _excess(codes: Codes, sizes: Sequence[int], pairs: Pairs) -> tuple[Ints, Ints, Floats]:
-    """Where each pair's cells are, and counts minus what they should be, as the loop takes them."""
+    """Where each pair's cells begin, their strides, and counts minus targets, as the loop takes them."""
     rows, d = codes.shape
     bases, strides = np.full((d, d), -1, dtype=np.int64), np.zeros((d, d), dtype=np.int64)
     parts, first = [], 0

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from small_tables import dependent
 
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import ParameterError
 from crowdveil.local.krr import KRR
+from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
+from crowdveil.local.split_krr import SplitKRR
 from crowdveil.randomness import seeded
-from crowdveil.synthesis.split_epsilon import check_epsilon, share_of, together
-from crowdveil.synthesis.split_response import inverted, lasso, pair_variance
+from crowdveil.synthesis.lasso import lasso
 
 FIRST, SECOND = KRR(0.7, 3), KRR(0.7, 4)
+SPLIT = SplitKRR((0.7, 0.7), (3, 4))
 
 
 def _matrix(oracle: KRR) -> Floats:
@@ -26,11 +28,15 @@ def _matrix(oracle: KRR) -> Floats:
     return made
 
 
+def _inverted(counts: Ints) -> Floats:
+    return SPLIT.frequencies(counts.ravel(), int(counts.sum())).reshape(3, 4)
+
+
 def test_inversion_is_the_inverse_of_the_product_of_matrices() -> None:
     counts = np.random.default_rng(0).integers(0, 50, (3, 4))
     whole = np.linalg.inv(np.kron(_matrix(FIRST), _matrix(SECOND)))
     slow = (whole @ (counts / counts.sum()).ravel()).reshape(3, 4)
-    np.testing.assert_allclose(inverted(counts, FIRST, SECOND), slow, atol=1e-12)
+    np.testing.assert_allclose(_inverted(counts), slow, atol=1e-12)
 
 
 def test_inversion_is_unbiased_under_the_exact_law() -> None:
@@ -41,7 +47,7 @@ def test_inversion_is_unbiased_under_the_exact_law() -> None:
         for i, j in product(range(3), range(4)):
             told = np.zeros((3, 4), dtype=np.int64)
             told[i, j] = 1
-            mean += float(laws[0][a][i] * laws[1][b][j]) * inverted(told, FIRST, SECOND)
+            mean += float(laws[0][a][i] * laws[1][b][j]) * _inverted(told)
         expected = np.zeros((3, 4))
         expected[a, b] = 1.0
         np.testing.assert_allclose(mean, expected, atol=1e-12)
@@ -57,7 +63,7 @@ def test_inversion_of_drawn_reports_is_right_on_average() -> None:
         ]
         counts = np.zeros((3, 4), dtype=np.int64)
         np.add.at(counts, (told[0], told[1]), 1)
-        found.append(inverted(counts, FIRST, SECOND))
+        found.append(_inverted(counts))
     real, error = records.pair(0, 1) / 4000, np.std(found, axis=0) / np.sqrt(40)
     assert np.abs((np.mean(found, axis=0) - real) / error).max() < 4.5
 
@@ -65,7 +71,7 @@ def test_inversion_of_drawn_reports_is_right_on_average() -> None:
 def test_variance_is_the_mean_over_evenly_told_cells() -> None:
     inverse = np.kron(np.linalg.inv(_matrix(FIRST)), np.linalg.inv(_matrix(SECOND)))
     slow = np.var(inverse, axis=1).mean() / 100
-    assert pair_variance(FIRST, SECOND, 100) == pytest.approx(slow)
+    assert SPLIT.rare_variance(100) == pytest.approx(slow)
 
 
 def test_lasso_meets_its_conditions() -> None:
@@ -100,9 +106,9 @@ def test_shares_of_epsilon_never_add_up_to_more(epsilon: float, parts: int) -> N
     assert Fraction(share) * parts <= Fraction(epsilon)
     assert share == pytest.approx(epsilon / parts, rel=1e-12)
     realised = [KRR(share, size + 2).epsilon for size in range(parts)]
-    promised = together(realised)
-    assert Fraction(promised.epsilon) >= sum(map(Fraction, realised))
-    assert promised.epsilon <= epsilon
+    promised = sum_of(realised)
+    assert Fraction(promised) >= sum(map(Fraction, realised))
+    assert promised <= epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, nan, float("inf"), True, "1"])

@@ -1,0 +1,150 @@
+"""Synthesize: from a file of records to a synthetic table, charged to the ledger.
+
+Everything that can refuse does so before anything is charged: options, places to write, the schema, the
+records, and a schema that the method cannot ask about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from crowdveil.errors import ParameterError
+from crowdveil.files import check_synthetic, read_frame, read_records, read_schema, write_synthetic
+from crowdveil.files.writing import STDOUT
+from crowdveil.operations.spending import Account, Cost, spend
+from crowdveil.randomness import Randomness, secure
+from crowdveil.records import Records, Schema
+from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.result import Synthetic, rows_of
+
+HOLDER = "This holds against whoever sees the synthetic table alone: whoever ran this had the records."
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesized:
+    """A synthetic table that was written: the result, where it is, and how many records reported."""
+
+    synthetic: Synthetic
+    out: str
+    reported: int
+
+    @property
+    def private(self) -> bool:
+        """Whether anything is promised."""
+        return bool(self.synthetic.promise.to_dict()["kind"] != "none")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        schema = self.synthetic.records.schema
+        return {
+            "out": self.out,
+            "method": self.synthetic.method,
+            "parameters": dict(self.synthetic.parameters),
+            "records": self.reported,
+            "rows": len(self.synthetic.records),
+            "columns": len(schema.columns),
+            "bits_per_report": self.synthetic.report_bits,
+            "private": self.private,
+            "domains_declared": schema.declared,
+            "promise": self.synthetic.promise.to_dict(),
+            "against": HOLDER,
+        }
+
+
+def synthesize(
+    source: str,
+    out: str,
+    account: Account,
+    *,
+    epsilon: float,
+    schema: Path | None = None,
+    domain_from_data: bool = False,
+    method: str = "crowdveil",
+    label: str | None = None,
+    rows: int | None = None,
+    clamp: bool = False,
+    rng: Randomness | None = None,
+    force: bool = False,
+) -> Synthesized:
+    """Make a synthetic table of one simulated report of each record: check, charge, draw, write, complete.
+
+    Parameters
+    ----------
+    source:
+        CSV or Parquet file with records; "-" is standard input.
+    out:
+        Where the synthetic records go: CSV or .parquet; "-" is standard output.
+    account:
+        Where the reports are charged.
+    epsilon:
+        For one record.
+    schema:
+        File with the public domains of the columns.
+    domain_from_data:
+        Read domains off the records instead; then nothing is promised.
+    method:
+        A name of `synthesis.methods`.
+    label:
+        A column that matters more than others, for methods that take one.
+    rows:
+        How many synthetic records; by default as many as there are records.
+    clamp:
+        Numbers beyond the edges count for the bins at the ends.
+    rng:
+        Where draws come from; by default secure.
+    force:
+        Replace a file that is there.
+
+    """
+    rng, chosen = rng or secure(), METHODS[method]
+    if label is not None and not chosen.takes("label"):
+        takers = " and ".join(name for name in METHODS if METHODS[name].takes("label"))
+        raise ParameterError(f"--label goes with --method {takers}")
+    _check_domains(schema, domain_from_data=domain_from_data)
+    _check_out(out, source, force=force)
+    parameters = chosen.parameters(epsilon, **({} if label is None else {"label": label}))
+    records = _read(source, schema, clamp=clamp)
+    rows_of(records, rows)  # refuses a number of rows that cannot be made
+    cost = Cost(
+        promise=parameters.promise(records.schema),  # refuses what cannot be asked
+        method=f"synthesize {method}",
+        parameters=asdict(parameters),
+        seeded=not rng.private,
+    )
+    synthetic = spend(
+        account,
+        cost,
+        draw=lambda: chosen.synthesize(records, parameters, rows=rows, rng=rng),
+        write=lambda synthetic: write_synthetic(synthetic, out, force=force),
+    )
+    return Synthesized(synthetic, out, len(records))
+
+
+def _check_domains(schema: Path | None, *, domain_from_data: bool) -> None:
+    """Refuse domains that come from nowhere, or from two places."""
+    if schema is None and not domain_from_data:
+        raise ParameterError(
+            "which values can there be? Declare them with --schema PATH; --domain-from-data reads them off "
+            "the records, and then nothing is promised"
+        )
+    if schema is not None and domain_from_data:
+        raise ParameterError("--schema and --domain-from-data exclude each other")
+
+
+def _check_out(out: str, source: str, *, force: bool) -> None:
+    """Refuse to replace the records, or a file that is there unless forced."""
+    if out == STDOUT:
+        return
+    if Path(out).resolve() == Path(source).resolve():
+        raise ParameterError("the synthetic records would replace the real ones: choose another -o PATH")
+    check_synthetic(out, force=force)
+
+
+def _read(source: str, schema: Path | None, *, clamp: bool) -> Records:
+    """Records over declared domains, or over those that the data show."""
+    if schema is not None:
+        return read_records(source, read_schema(schema), clamp=clamp)
+    frame = read_frame(source)
+    return Records.from_frame(frame, Schema.of_data(frame, source=source), source=source)
