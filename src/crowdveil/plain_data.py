@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from crowdveil.errors import ParameterError
+
+Built = TypeVar("Built")
 
 _LARGEST_WHOLE = 2**53
 
@@ -38,7 +42,7 @@ def fits(value: Any, kind: Any) -> bool:
         most = _LARGEST_WHOLE if kind is int else sys.float_info.max
         number = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
         return number and abs(value) <= most
-    return kind is Any or isinstance(value, kind)
+    return kind is Any or (value is None if kind in (None, type(None)) else isinstance(value, kind))
 
 
 def problem(value: Mapping[str, Any], kinds: Mapping[str, Any], where: str = "") -> str | None:
@@ -51,6 +55,19 @@ def problem(value: Mapping[str, Any], kinds: Mapping[str, Any], where: str = "")
     if value.keys() - kinds.keys():
         return f"{where.rstrip('.') or 'it'} has entries that do not belong there"
     return None
+
+
+def construct(kind: Callable[..., Built], fields: Mapping[str, Any], where: str = "") -> Built:
+    """A dataclass from plain data, of just its fields and their types; `ParameterError` for anything else."""
+    hints = get_type_hints(kind)
+    wrong = problem(fields, {name: hints[name] for name in fields if name in hints}, where)
+    if wrong is not None:
+        raise ParameterError(wrong)
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    try:
+        return kind(**values)
+    except TypeError:
+        raise ParameterError(f"{where.rstrip('.') or 'it'} lacks an entry") from None
 
 
 def _refuse(constant: str) -> Any:

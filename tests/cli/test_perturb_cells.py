@@ -148,9 +148,9 @@ def test_lists_that_were_read_off_the_claims_are_an_assumption(run: Run, answers
     assert quiet.err == ""
     assert "NOT protected" not in quiet.json()["promise"]["sentence"]
     assert not any("not hidden" in each for each in quiet.json()["promise"]["assumptions"])
-    told = json.loads(pl.read_parquet_metadata(out)["crowdveil"])
-    assert told["declared"] is True
-    assert len(told["objects"]) == 21
+    certificate = json.loads(pl.read_parquet_metadata(out)["crowdveil"])
+    assert certificate["public"] == {"objects": 21, "declared": True}
+    assert len(certificate["contents"]["objects"]) == 21
 
 
 def test_everything_is_charged_before_it_is_drawn(run: Run, answers: Path) -> None:
@@ -240,21 +240,35 @@ def test_what_does_not_go_together_is_refused_in_a_line(run: Run, answers: Path)
     assert raw.code == 2
 
 
-def broken(frame: pl.DataFrame, told: dict[str, Any]) -> dict[str, tuple[pl.DataFrame, dict[str, Any]]]:
+def broken(
+    frame: pl.DataFrame, certificate: dict[str, Any]
+) -> dict[str, tuple[pl.DataFrame, dict[str, Any]]]:
     reports = frame["report"].to_list()
     swapped = pl.DataFrame({"user": frame["user"], "report": [bytes([99] * len(reports[0])), *reports[1:]]})
     short = pl.DataFrame({"user": frame["user"], "report": [reports[0][:-1], *reports[1:]]})
+    contents = certificate["contents"]
     return {
-        "symbol": (swapped, told),
-        "bytes": (short, told),
-        "two reports": (pl.concat([frame, frame.head(1)]), told),
-        "no report": (frame.head(0), told),
-        "missing": (frame.tail(-1), told),
-        "another place": (frame.reverse(), told),
-        "columns user and report": (frame.drop("report"), told),
-        "in order": (frame, told | {"objects": told["objects"][::-1]}),
-        "its objects": (frame, told | {"objects": "all"}),
-        "cannot be used": (frame, told | {"mechanism": "unheard-of"}),
+        "symbol": (swapped, certificate),
+        "bytes": (short, certificate),
+        "two reports": (pl.concat([frame, frame.head(1)]), certificate),
+        "no report": (frame.head(0), certificate),
+        "missing": (frame.tail(-1), certificate),
+        "another place": (frame.reverse(), certificate),
+        "columns user and report": (frame.drop("report"), certificate),
+        "in order": (
+            frame,
+            certificate | {"contents": contents | {"objects": contents["objects"][::-1]}},
+        ),
+        "its objects": (frame, certificate | {"contents": contents | {"objects": "all"}}),
+        "as many objects": (
+            frame,
+            certificate | {"contents": contents | {"objects": contents["objects"][:-1]}},
+        ),
+        "no mechanism": (frame, certificate | {"method": "unheard-of"}),
+        "promise.epsilon": (
+            frame,
+            certificate | {"promise": certificate["promise"] | {"epsilon": 0.01}},
+        ),
         "as crowdveil perturb": (frame, {"format": 1}),
     }
 
@@ -264,15 +278,15 @@ def broken(frame: pl.DataFrame, told: dict[str, Any]) -> dict[str, tuple[pl.Data
     [
         *("symbol", "bytes", "two reports", "no report", "missing", "another place"),
         *("columns user and report", "in order"),
-        *("its objects", "cannot be used", "as crowdveil perturb"),
+        *("its objects", "as many objects", "no mechanism", "promise.epsilon", "as crowdveil perturb"),
     ],
 )
 def test_reports_that_no_device_sent_are_refused(run: Run, answers: Path, why: str) -> None:
     perturbed(run, answers, "rr")
     reports, bad = answers.with_name("reports.parquet"), answers.with_name("bad.parquet")
-    told = json.loads(pl.read_parquet_metadata(reports)["crowdveil"])
-    frame, metadata = broken(pl.read_parquet(reports), told)[why]
-    frame.write_parquet(bad, metadata={"crowdveil": json.dumps(metadata)})
+    certificate = json.loads(pl.read_parquet_metadata(reports)["crowdveil"])
+    frame, changed = broken(pl.read_parquet(reports), certificate)[why]
+    frame.write_parquet(bad, metadata={"crowdveil": json.dumps(changed)})
     done = run("discover", bad, "-o", answers.with_name("x.csv"))
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
     assert why in done.err

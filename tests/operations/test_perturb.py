@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
-from crowdveil.files import read_cell_reports, read_description
+from crowdveil.files import read_cell_reports, read_noise
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.local import gaussian_exponential
 from crowdveil.local.mechanisms import MECHANISMS
@@ -87,9 +87,10 @@ def test_it_charges_its_own_unit_writes_and_completes(claims: Path, account: Acc
         assert float(charge.epsilon or 0) == told[level]["epsilon"]
         assert charge.scope.adjacency == told[level]["adjacency"]
     if mechanism.about == "claims":
-        described = read_description(out)
-        assert described is not None
-        assert described[0] == result.description
+        certificate = read_noise(out)
+        assert certificate is not None
+        assert certificate.method == result.description.mechanism
+        assert certificate.parameters == result.description.parameters
         assert told["claims"] == 90
     else:
         reports = read_cell_reports(out)

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.local.described import Description
+from crowdveil.local.perturbed import Perturbed, most_claims_of_a_user
+from crowdveil.local.reports import Reports
 from crowdveil.releases.result import Release
+from crowdveil.synthesis.result import Synthetic
 from crowdveil.version import __version__
 
 SCHEMA_VERSION = 2
@@ -102,4 +106,48 @@ def of_release(release: Release) -> Certificate:
         promise=release.promise,
         seeded=release.seeded,
         synthetic=release.synthetic,
+    )
+
+
+def of_noisy_claims(perturbed: Perturbed, description: Description) -> Certificate:
+    """The certificate of claims with noise, each its user's own."""
+    return Certificate(
+        kind="noisy claims",
+        method=description.mechanism,
+        parameters=description.parameters,
+        public={"claims_of_a_user": most_claims_of_a_user(perturbed.claims)},
+        promise=perturbed.promise,
+        user_promise=perturbed.user_promise,
+        seeded=perturbed.seeded,
+        synthetic=False,
+    )
+
+
+def of_reports(reports: Reports, description: Description) -> Certificate:
+    """The certificate of reports about every cell; whoever reads them needs the names of the objects."""
+    return Certificate(
+        kind="reports",
+        method=description.mechanism,
+        parameters=description.parameters,
+        public={"objects": len(reports.objects), "declared": reports.declared},
+        promise=reports.promise,
+        user_promise=reports.user_promise,
+        seeded=reports.seeded,
+        synthetic=False,
+        contents={"users": len(reports.users), "objects": reports.objects.to_list()},
+    )
+
+
+def of_synthetic(synthetic: Synthetic) -> Certificate:
+    """The certificate of synthetic records; domains that were read off the data are not told."""
+    schema = synthetic.records.schema
+    sizes = dict(zip(schema.names, schema.sizes, strict=True))
+    return Certificate(
+        kind="synthetic records",
+        method=synthetic.method,
+        parameters=synthetic.parameters,
+        public={"declared": True, "columns": sizes} if schema.declared else {"declared": False},
+        promise=synthetic.promise,
+        seeded=synthetic.seeded,
+        synthetic=True,
     )

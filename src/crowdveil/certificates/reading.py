@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args, get_type_hints
 
 from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate, Kind
-from crowdveil.certificates.recomputation import agree, recomputed, without_counts
+from crowdveil.certificates.recomputation import difference, recomputed, without_counts
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
 from crowdveil.plain_data import fits, parse_json, problem
 from crowdveil.releases.registry import RELEASES
+from crowdveil.synthesis.methods import METHODS
 
 _PROMISES: dict[str, type[Guarantee | Deniability | NoGuarantee]] = {
     "differential privacy": Guarantee,
@@ -54,6 +55,8 @@ def read_text(text: str, source: str) -> Checked:
         stated = parse_json(text)
     except (ValueError, RecursionError):
         raise InputError(f"{source}: is not a certificate: it is not JSON, or not all of it") from None
+    if isinstance(stated, dict) and "format" in stated:
+        return _before_certificates(stated, source)
     if not isinstance(stated, dict) or "schema_version" not in stated:
         raise InputError(f"{source}: is not a crowdveil certificate")
     version = stated["schema_version"]
@@ -66,6 +69,57 @@ def read_text(text: str, source: str) -> Checked:
         return _checked(_certificate(stated, version), version)
     except ParameterError as error:
         raise InputError(f"{source}: was edited or is damaged: {error}") from None
+
+
+def _before_certificates(stated: dict[str, Any], source: str) -> Checked:
+    """What files of noisy claims, reports and synthetic records told before they had certificates."""
+    try:
+        if stated["format"] != 1:
+            raise ParameterError("it has another format")
+        if "mechanism" not in stated:
+            return Checked(_synthetic_of_format_1(stated), recomputed=False)
+        certificate = _perturbed_of_format_1(stated)
+        promise, user_promise, _ = recomputed(certificate)
+        field = difference(certificate.promise, promise)
+        if field is not None:
+            raise ParameterError(f"promise.{field} is not the one of the mechanism and its parameters")
+        return Checked(replace(certificate, promise=promise, user_promise=user_promise), recomputed=True)
+    except ParameterError as error:
+        raise InputError(f"{source}: what it tells of itself cannot be used ({error})") from None
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{source}: does not tell a mechanism as crowdveil perturb writes it") from None
+
+
+def _perturbed_of_format_1(stated: dict[str, Any]) -> Certificate:
+    reports = "objects" in stated
+    public: dict[str, Any] = {"claims_of_a_user": 1}
+    if reports:
+        public = {"objects": len(stated["objects"]), "declared": stated["declared"] is True}
+    seeded = stated["seeded"] is not False
+    return Certificate(
+        kind="reports" if reports else "noisy claims",
+        method=stated["mechanism"],
+        parameters=stated["parameters"],
+        promise=promise_of(stated["promise"], "promise"),
+        seeded=seeded,
+        synthetic=False,
+        public=public,
+        contents={name: stated[name] for name in ("users", "objects", "sha256") if name in stated},
+    )
+
+
+def _synthetic_of_format_1(stated: dict[str, Any]) -> Certificate:
+    if stated["method"] not in METHODS:
+        raise ParameterError(f"there is no method {stated['method']!r}")
+    return Certificate(
+        kind="synthetic records",
+        method=stated["method"],
+        parameters=stated["parameters"],
+        promise=promise_of(stated["promise"], "promise"),
+        seeded=stated["seeded"] is not False,
+        synthetic=True,
+        public={"declared": stated["domains_declared"] is True},
+    )
 
 
 def _certificate(stated: dict[str, Any], version: int) -> Certificate:
@@ -123,16 +177,9 @@ def _checked(certificate: Certificate, version: int) -> Checked:
         ("promise", certificate.promise, promise),
         ("user_promise", certificate.user_promise, user_promise),
     ):
-        different = _difference(stated, computed)
-        if different is not None:
-            raise ParameterError(f"{name}{different} is not the one of the method and its parameters")
+        field = difference(stated, computed)
+        if field is not None:
+            raise ParameterError(f"{name}.{field} is not the one of the method and its parameters")
     if certificate.synthetic != synthetic:
         raise ParameterError(f"synthetic is not what it is for the method {certificate.method}")
     return Checked(replace(certificate, promise=promise, user_promise=user_promise), recomputed=not trusting)
-
-
-def _difference(stated: Promise | None, computed: Promise | None) -> str | None:
-    if stated is None or computed is None:
-        return None if stated is computed else ""
-    name = agree(stated, computed)
-    return None if name is None else f".{name}"

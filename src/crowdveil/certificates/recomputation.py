@@ -1,18 +1,28 @@
-"""The promise of a certificate, computed again from its method, its parameters and public numbers."""
+"""The promise of a certificate, computed again from its method, its parameters and public numbers.
+
+There is one function for each kind of file. It builds the method through its registry, so that whatever a
+method refuses or promises is said in one place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isclose
 from typing import Any
 
 import numpy as np
 
-from crowdveil.certificates.certificate import Certificate
+from crowdveil.certificates.certificate import Certificate, Kind
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import SEEDED, Deniability, Guarantee, Promise
+from crowdveil.local.described import Description
+from crowdveil.local.reports import promised
+from crowdveil.plain_data import construct, fits
+from crowdveil.records import Column, Schema
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.registry import RELEASES
+from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.promises import UNDECLARED
 
 CLOSE = 1e-9  # what machines may differ by in the last digits of an epsilon
 
@@ -38,8 +48,10 @@ def without_counts(certificate: Certificate) -> Recomputed:
     return method.guarantee(certificate.promise.epsilon), None, method.synthetic
 
 
-def agree(stated: Promise, computed: Promise) -> str | None:
+def difference(stated: Promise | None, computed: Promise | None) -> str | None:
     """The field in which two promises differ, in numbers and never in words; None if they agree."""
+    if stated is None or computed is None:
+        return None if stated is computed else "kind"
     if type(stated) is not type(computed):
         return "kind"
     numbers = ("epsilon", "delta")
@@ -58,21 +70,48 @@ def agree(stated: Promise, computed: Promise) -> str | None:
 
 def _release(certificate: Certificate) -> Recomputed:
     method = RELEASES[certificate.method].from_dict(certificate.parameters)
-    counts = certificate.public.get("claims_per_object", [1])
-    if not _counts(counts):
+    counts = _public(certificate, "claims_per_object", tuple[int, ...], [1])
+    if not counts or min(counts) < 1:
         raise ParameterError("public.claims_per_object is not what belongs there")
     pattern = Pattern(np.array(counts, dtype=np.int64), 1)
     return method.promise(pattern), None, method.synthetic
 
 
-def _counts(numbers: Any) -> bool:
-    return (
-        isinstance(numbers, list)
-        and bool(numbers)
-        and all(isinstance(n, int) and not isinstance(n, bool) and 0 < n < 2**53 for n in numbers)
-    )
+def _noisy_claims(certificate: Certificate) -> Recomputed:
+    mechanism = Description(certificate.method, certificate.parameters).build()
+    most = _public(certificate, "claims_of_a_user", int)
+    return mechanism.promise(), mechanism.promise("user", most), False
 
 
-_KINDS: dict[str, Callable[[Certificate], Recomputed]] = {
+def _reports(certificate: Certificate) -> Recomputed:
+    mechanism = Description(certificate.method, certificate.parameters).build()
+    objects, declared = _public(certificate, "objects", int), _public(certificate, "declared", bool)
+    cell, user = mechanism.promise("cell"), mechanism.promise("user", objects)
+    return promised(cell, declared=declared), promised(user, declared=declared), False
+
+
+def _records(certificate: Certificate) -> Recomputed:
+    parameters = construct(METHODS[certificate.method].parameters, certificate.parameters, "parameters.")
+    if not _public(certificate, "declared", bool):
+        return UNDECLARED, None, True
+    sizes: Mapping[str, Any] = _public(certificate, "columns", dict)
+    if not all(fits(size, int) for size in sizes.values()):
+        raise ParameterError("public.columns is not what belongs there")
+    columns = [Column(name, values=tuple(map(str, range(size)))) for name, size in sizes.items()]
+    return parameters.promise(Schema(tuple(columns))), None, True
+
+
+def _public(certificate: Certificate, name: str, kind: Any, default: Any = None) -> Any:
+    """A public number of the certificate, of that type."""
+    value = certificate.public.get(name, default)
+    if not fits(value, kind):
+        raise ParameterError(f"public.{name} is missing, or not what belongs there")
+    return value
+
+
+_KINDS: dict[Kind, Callable[[Certificate], Recomputed]] = {
     "release": _release,
+    "noisy claims": _noisy_claims,
+    "reports": _reports,
+    "synthetic records": _records,
 }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         write_schema,
         write_synthetic,
     )
-    from crowdveil.files.reports import check_reports, promised, read_description, write_reports
+    from crowdveil.files.reports import check_reports, read_noise, write_reports
     from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
 
 _HOMES = {
@@ -34,10 +34,9 @@ _HOMES = {
     "check_new": "writing",
     "check_reports": "reports",
     "check_synthetic": "records",
-    "promised": "reports",
     "read_cell_reports": "cell_reports",
     "read_claims": "reading",
-    "read_description": "reports",
+    "read_noise": "reports",
     "read_frame": "reading",
     "read_known_labels": "reading",
     "read_labels": "reading",
@@ -62,14 +61,13 @@ __all__ = [
     "check_new",
     "check_reports",
     "check_synthetic",
-    "promised",
     "read_cell_reports",
     "read_claims",
-    "read_description",
     "read_frame",
     "read_known_labels",
     "read_labels",
     "read_names",
+    "read_noise",
     "read_records",
     "read_released",
     "read_schema",

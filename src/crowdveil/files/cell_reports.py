@@ -1,11 +1,13 @@
 """Reports about every cell, in a Parquet file: a row for each user, whose report is a string of bytes.
 
-The metadata tell the mechanism, what was promised and the names of all objects, in the order of the bytes.
+The metadata hold the certificate: the mechanism, the promise and the names of all objects, in the order of
+the bytes.
 Devices are in places 0, 1, ... in the order of users, unless a column `place` tells others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Ints
+from crowdveil.certificates.certificate import of_reports
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.described import KEY, from_text, metadata_of, to_text
+from crowdveil.files.described import in_parquet, metadata_of
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import check_new, is_parquet, whole_file
 from crowdveil.local.described import Description
@@ -37,15 +40,8 @@ def write_cell_reports(reports: Reports, description: Description, path: str, *,
     )
     if reports.places is not None:
         frame = frame.with_columns(pl.Series("place", reports.places))
-    promises: dict[str, Any] = {"promise": reports.promise, "user_promise": reports.user_promise}
-    metadata = metadata_of(description, seeded=reports.seeded, **promises)
-    metadata |= {
-        "declared": reports.declared,
-        "users": len(reports.users),
-        "objects": reports.objects.to_list(),
-    }
     with whole_file(Path(path), force=force) as draft:
-        frame.write_parquet(draft, metadata={KEY: to_text(metadata)})
+        frame.write_parquet(draft, metadata=metadata_of(of_reports(reports, description)))
 
 
 def read_cell_reports(path: str) -> Reports | None:
@@ -53,11 +49,8 @@ def read_cell_reports(path: str) -> Reports | None:
     if path == STDIN or not Path(path).is_file() or not has_parquet_magic(Path(path)):
         return None
     try:
-        text = pl.read_parquet_metadata(path).get(KEY)
-        if text is None:
-            return None
-        description, metadata = from_text(text, path)
-        if description.about != "cells":
+        certificate = in_parquet(path)
+        if certificate is None or certificate.kind != "reports":
             return None
         own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
         frame = pl.read_parquet(path, columns=["user", "report", *own_places])
@@ -68,24 +61,25 @@ def read_cell_reports(path: str) -> Reports | None:
     users = frame["user"]
     if users.null_count() or users.n_unique() < frame.height:
         raise InputError(f"{path}: some user has two reports, or a report has no user")
-    if (
-        frame.height != metadata.get("users") or not users.is_sorted()
-    ):  # what was asked may depend on the place
+    # What was asked may depend on the place.
+    if frame.height != certificate.contents.get("users") or not users.is_sorted():
         raise InputError(f"{path}: a report is missing, added or in another place than perturb wrote it")
-    mechanism: CellMechanism = description.build()
-    objects = _objects(metadata, path)
+    mechanism: CellMechanism = Description(certificate.method, certificate.parameters).build()
+    objects = _objects(certificate.contents, path)
+    if len(objects) != certificate.public["objects"]:
+        raise InputError(f"{path}: does not name as many objects as its promise is about")
     rows = _rows(frame["report"], *mechanism.row(len(objects)), path)
     return Reports(
         *(objects, users, mechanism, rows),
-        seeded=metadata.get("seeded") is not False,
-        declared=metadata.get("declared") is True,
+        seeded=certificate.seeded,
+        declared=certificate.public["declared"],
         places=_places(frame["place"], path) if own_places else None,
     )
 
 
-def _objects(metadata: dict[str, Any], path: str) -> pl.Series:
+def _objects(contents: Mapping[str, Any], path: str) -> pl.Series:
     """The names of objects: text or whole numbers, ascending, none twice."""
-    names = metadata.get("objects")
+    names = contents.get("objects")
     kinds = {type(name) for name in names} if isinstance(names, list) else set()
     if kinds not in ({str}, {int}):
         raise InputError(f"{path}: does not tell its objects as crowdveil perturb writes them")

@@ -1,76 +1,67 @@
-"""What a file tells about itself: what made it, and what was promised."""
+"""Tables that carry their certificate: in Parquet metadata, or in a file beside a CSV file."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from crowdveil.errors import InputError, ParameterError
+from crowdveil.certificates.certificate import Certificate
+from crowdveil.certificates.reading import read_text
+from crowdveil.errors import InputError
+from crowdveil.files.certificates import KEY
 from crowdveil.files.writing import STDOUT, is_parquet, whole_file, write_csv, write_table
-from crowdveil.guarantee import Promise
-from crowdveil.local.described import Description
-from crowdveil.version import __version__
-
-KEY = "crowdveil"  # of the Parquet metadata
-FORMAT = 1
-
-
-def metadata_of(
-    description: Description, *, seeded: bool, promise: Promise, user_promise: Promise
-) -> dict[str, Any]:
-    """What a file tells about itself: its mechanism with its parameters, and what was promised."""
-    return {
-        "format": FORMAT,
-        "crowdveil": __version__,
-        "mechanism": description.mechanism,
-        "parameters": dict(description.parameters),
-        "seeded": seeded,
-        "promise": promise.to_dict(),
-        "user_promise": user_promise.to_dict(),
-    }
+from crowdveil.plain_data import to_json
 
 
 def write_described(
-    frame: pl.DataFrame, metadata: dict[str, Any], path: str, beside: Path, *, force: bool
+    frame: pl.DataFrame, certificate: Certificate, path: str, beside: Path, *, force: bool
 ) -> None:
-    """Write a table with its metadata: in a Parquet file, in a file `beside` a CSV file, not in a pipe."""
+    """Write a table with its certificate: in a Parquet file, in a file `beside` a CSV file, not in a pipe."""
     if path == STDOUT:
         write_table(frame, path, force=force)
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
-            frame.write_parquet(draft, metadata={KEY: to_text(metadata)})
+            frame.write_parquet(draft, metadata=metadata_of(certificate))
             return
         write_csv(frame, draft)
         with whole_file(beside, force=force) as other:
-            other.write_text(to_text(metadata | {"sha256": digest(draft)}) + "\n", encoding="utf-8")
+            contents = {**certificate.contents, "sha256": digest(draft)}
+            other.write_text(to_json(replace(certificate, contents=contents).to_dict()), encoding="utf-8")
+
+
+def metadata_of(certificate: Certificate) -> dict[str, str]:
+    """A certificate as the metadata of a Parquet file."""
+    return {KEY: to_json(certificate.to_dict())}
+
+
+def in_parquet(path: str) -> Certificate | None:
+    """The certificate in the metadata of a Parquet file, if there is one."""
+    text = pl.read_parquet_metadata(path).get(KEY)
+    return None if text is None else read_text(text, path).certificate
+
+
+def beside_csv(path: str, beside: Path) -> Certificate | None:
+    """The certificate beside a CSV file, if there is one; refused if it is about another file."""
+    try:
+        text = beside.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{beside}: cannot be read") from None
+    certificate = read_text(text, str(beside)).certificate
+    if certificate.contents.get("sha256") != digest(Path(path)):
+        raise InputError(
+            f"{path}: is not the file that {beside} tells of, or was changed; "
+            "perturb anew, or remove the latter if these are plain claims"
+        )
+    return certificate
 
 
 def digest(path: Path) -> str:
-    """A hash of a table that may be published: it ties its metadata to it."""
+    """A hash of a table that may be published: it ties its certificate to it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def to_text(metadata: dict[str, Any]) -> str:
-    """Metadata as strict JSON."""
-    return json.dumps(metadata, allow_nan=False, indent=2)
-
-
-def from_text(text: str, source: str) -> tuple[Description, dict[str, Any]]:
-    """The mechanism, which can be built, and all metadata."""
-    try:
-        metadata = json.loads(text)
-        if metadata["format"] != FORMAT:
-            raise ParameterError("it has another format")
-        description = Description(metadata["mechanism"], metadata["parameters"])
-        description.build()
-    except ParameterError as error:
-        raise InputError(f"{source}: its mechanism cannot be used ({error})") from None
-    except (KeyError, TypeError, ValueError, RecursionError):
-        raise InputError(f"{source}: does not tell a mechanism as crowdveil perturb writes it") from None
-    return description, metadata

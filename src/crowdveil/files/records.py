@@ -8,15 +8,14 @@ from typing import Any
 
 import yaml
 
+from crowdveil.certificates.certificate import of_synthetic
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.described import write_described
 from crowdveil.files.reading import read_columns
 from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_table
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.result import Synthetic
-from crowdveil.version import __version__
 
-FORMAT = 1
 _YAML = (".yaml", ".yml")
 
 
@@ -74,26 +73,18 @@ def check_synthetic(path: str, *, force: bool) -> None:
             check_new(promise_file(path), force=force)
 
 
-def write_synthetic(made: Synthetic, path: str, *, force: bool) -> None:
-    """Synthetic records with their method and what was promised; on standard output without."""
-    told = {
-        "format": FORMAT,
-        "crowdveil": __version__,
-        "method": made.method,
-        "parameters": dict(made.parameters),
-        "seeded": made.seeded,
-        "domains_declared": made.records.schema.declared,
-        "promise": made.promise.to_dict(),
-    }
-    write_described(made.records.to_frame(), told, path, promise_file(path), force=force)
+def write_synthetic(synthetic: Synthetic, path: str, *, force: bool) -> None:
+    """Synthetic records with their certificate; on standard output without."""
+    frame = synthetic.records.to_frame()
+    write_described(frame, of_synthetic(synthetic), path, promise_file(path), force=force)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     """A mapping of pairs; a key that is there twice is refused, as one of its values would be lost."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ParameterError("some name is there twice")
-    return made
+    return mapping
 
 
 def _from_yaml(text: str) -> Any:

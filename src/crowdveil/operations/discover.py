@@ -18,16 +18,17 @@ from crowdveil.errors import ParameterError
 from crowdveil.evaluation.known_truths import accuracy_of_labels, errors_of_numbers
 from crowdveil.files import (
     check_new,
-    promised,
     read_cell_reports,
     read_claims,
-    read_description,
     read_known_labels,
     read_labels,
+    read_noise,
     read_truths,
     write_table,
 )
 from crowdveil.files.writing import STDOUT
+from crowdveil.guarantee import SEEDED
+from crowdveil.local.described import Description
 from crowdveil.local.reports import Reports
 from crowdveil.operations.cell_truths import estimators
 from crowdveil.truth import methods
@@ -177,11 +178,13 @@ def _from_claims(
     engine: LocalEngine | None,
 ) -> Discovered:
     claims = read_claims(path, **columns)
-    description = read_description(path)
+    certificate = read_noise(path)
     law, promises = None, (RAW, RAW)
-    if description is not None:
-        law = description[0].build().law
-        promises = promised(*description, int(claims.claims_per_user().max()))
+    if certificate is not None:
+        mechanism = Description(certificate.method, certificate.parameters).build()
+        law, most = mechanism.law, int(claims.claims_per_user().max())
+        user = SEEDED if certificate.seeded else mechanism.promise("user", most)
+        promises = certificate.promise.sentence(), user.sentence()
     truths = methods.discover(claims, method, law=law, engine=engine)
     table = truths.to_frame(level)
     return Discovered(truths, table, len(claims), False, *promises, _scores(table, known))

@@ -20,8 +20,8 @@ from crowdveil.files import (
     check_reports,
     read_cell_reports,
     read_claims,
-    read_description,
     read_names,
+    read_noise,
     write_cell_reports,
     write_reports,
 )
@@ -228,6 +228,6 @@ def _read(request: Request) -> Claims:
     if read_cell_reports(request.source) is not None:
         raise InputError(f"{request.source}: these are reports already")
     claims = read_claims(request.source, **request.columns)
-    if read_description(request.source) is not None:
+    if read_noise(request.source) is not None:
         raise InputError(f"{request.source}: these claims are noisy already")
     return claims

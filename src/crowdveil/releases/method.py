@@ -10,14 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, Self
 
 from crowdveil.accounting.events import Event, PrivateEvent
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Promise
-from crowdveil.plain_data import problem
+from crowdveil.plain_data import construct, fits
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.pattern import Pattern
@@ -77,19 +77,13 @@ class ReleaseMethod(ABC):
     @classmethod
     def from_dict(cls, stated: Mapping[str, Any]) -> Self:
         """The method with the parameters that `to_dict` wrote down; `ParameterError` for anything else."""
-        kinds = {name: kind for name, kind in get_type_hints(cls).items() if name in stated}
-        if "range" in kinds:
-            kinds["range"] = tuple[float, float] if kinds["range"] is Range else tuple[float, float] | None
-        wrong = problem(stated, kinds, "parameters.")
-        if wrong is not None:
-            raise ParameterError(wrong)
         values = dict(stated)
-        if values.get("range") is not None:
-            values["range"] = Range(*values["range"])
-        try:
-            method = cls(**values)
-        except TypeError:
-            raise ParameterError(f"these are not the parameters of the method {cls.name}") from None
+        ends = values.get("range")
+        if ends is not None:
+            if not fits(ends, tuple[float, float]):
+                raise ParameterError("parameters.range is not what belongs there")
+            values["range"] = Range(*ends)
+        method = construct(cls, values, "parameters.")
         missing = method.to_dict().keys() - stated.keys()
         if missing:
             raise ParameterError(f"parameters.{min(missing)} is missing")
