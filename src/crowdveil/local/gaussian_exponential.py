@@ -14,8 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from math import ceil, expm1, log1p, sqrt
+from math import ceil, expm1, log1p, pi, sqrt
 from typing import ClassVar
+
+from scipy.special import erfcx
 
 from crowdveil.accounting import (
     floored_variance_delta,
@@ -160,6 +162,12 @@ class VariancePerUser(ClaimMechanism):
         """The mean variance of a noisy claim around the rounded one; that of each user is not sent."""
         steps = expm1(-CAP / STEPS_TO_MEAN) / expm1(-1 / STEPS_TO_MEAN)
         return (ALWAYS + self.floor_in_steps + steps * self._step / self._parts) * self.grid.step**2
+
+    @property
+    def average_noise(self) -> float:
+        """Mean absolute noise of a claim: sqrt(2/pi) E[standard deviation]."""
+        extra = 0.5 * sqrt(pi / self.rate) * float(erfcx(sqrt(self.rate * self.floor)))
+        return sqrt(2 / pi) * (sqrt(self.floor) + extra)
 
     @property
     def law(self) -> NoiseLaw:

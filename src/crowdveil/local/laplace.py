@@ -87,6 +87,11 @@ class Laplace(ClaimMechanism):
         return 2.0 * kept * (self.grid.step / -expm1(-1.0 / float(self.scale))) ** 2
 
     @property
+    def average_noise(self) -> float:
+        """Mean absolute noise of a claim: the scale, in units of the values."""
+        return float(self.scale) * self.grid.step
+
+    @property
     def law(self) -> NoiseLaw:
         """What is publicly known about the noise."""
         grid = self.grid

@@ -124,3 +124,8 @@ class Shortcut:
     def about(self) -> About:
         """What the mechanism is about."""
         return self.mechanism.about
+
+    @property
+    def unit(self) -> Unit:
+        """What the mechanism's own epsilon protects."""
+        return self.mechanism.unit

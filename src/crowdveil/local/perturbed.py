@@ -50,6 +50,11 @@ class ClaimMechanism(Mechanism):
 
     @property
     @abstractmethod
+    def average_noise(self) -> float:
+        """The mean absolute noise of a claim."""
+
+    @property
+    @abstractmethod
     def noise_variance(self) -> float:
         """The variance of a noisy claim around the rounded one."""
 

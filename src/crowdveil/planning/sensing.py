@@ -13,12 +13,11 @@ which costs 0.1 % at most.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, floor, inf, log10, nextafter, pi, sqrt
+from math import ceil, floor, inf, log10, nextafter, sqrt
 from typing import Any
-
-from scipy.special import erfcx
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.engines import LocalEngine
@@ -135,13 +134,9 @@ def plan_sensing(plan: SensingPlan, *, engine: LocalEngine | None = None) -> dic
 def _choices(plan: SensingPlan) -> dict[str, Mechanism | str]:
     """Each mechanism with parameters for this plan, or the reason why there is none."""
     choices: dict[str, Mechanism | str] = {}
-    for name, choose in (
-        ("laplace", _laplace),
-        ("variance-per-user", _shared_variance),
-        ("variance-per-user-floor", _floored_variance),
-    ):
+    for name, candidate in CANDIDATES.items():
         try:
-            choices[name] = choose(plan)
+            choices[name] = candidate.choose(plan)
         except ParameterError as refusal:
             choices[name] = str(refusal)
     return choices
@@ -212,7 +207,8 @@ def _row(name: str, choice: Mechanism | str, plan: SensingPlan, engine: LocalEng
     if isinstance(choice, str):
         empty = ("parameters", "average_noise", "noise_ratio", "claim", "user", "errors", "command")
         return {"mechanism": name, "possible": False, "why": choice, "meets": False, **dict.fromkeys(empty)}
-    claim, user = _promises(choice, plan)
+    candidate = CANDIDATES[name]
+    claim, user = choice.promise(), candidate.user_promise(choice, plan)
     requested = user if plan.unit == "user" else claim
     most = nextafter(plan.epsilon, inf)  # the float 0.3, say, is slightly below three tenths
     return {
@@ -222,56 +218,92 @@ def _row(name: str, choice: Mechanism | str, plan: SensingPlan, engine: LocalEng
         "meets": isinstance(requested, Guarantee)
         and requested.epsilon <= most
         and requested.delta <= plan.delta,
-        "parameters": _parameters(choice, plan),
-        "average_noise": _average_noise(choice),
+        "parameters": candidate.parameters(choice, plan),
+        "average_noise": choice.average_noise,
         "noise_ratio": choice.noise_variance / plan.width**2,
         "claim": claim.to_dict(),
         "user": user.to_dict(),
         "errors": plan.campaign.errors(choice, engine=engine),
-        "command": _command(choice),
+        "command": _command(name, choice),
     }
 
 
-def _promises(mechanism: Mechanism, plan: SensingPlan) -> tuple[Promise, Promise]:
-    """The guarantees for a claim and for all claims of a user."""
-    if isinstance(mechanism, Laplace):
-        return mechanism.promise(), mechanism.promise("user", plan.claims, delta=plan.delta)
-    return mechanism.promise(), mechanism.promise("user", plan.claims)
+@dataclass(frozen=True)
+class Candidate:
+    """One way to perturb claims on devices, as a plan looks at it.
+
+    Parameters
+    ----------
+    choose:
+        The mechanism with the parameters that a plan needs.
+    user_promise:
+        What it promises to a user with all claims of the plan.
+    parameters:
+        What devices and readers of the plan need to know.
+    options:
+        The options of `crowdveil perturb` for it.
+
+    """
+
+    choose: Callable[[SensingPlan], Any]
+    user_promise: Callable[[Any, SensingPlan], Promise]
+    parameters: Callable[[Any, SensingPlan], dict[str, float]]
+    options: Callable[[Any], list[str]]
 
 
-def _parameters(mechanism: Mechanism, plan: SensingPlan) -> dict[str, float]:
-    """The parameters for devices: lambda2 is the rate of variances, `scale` that of Laplace noise."""
-    if isinstance(mechanism, Laplace):
-        scale = _average_noise(mechanism)
-        return {"epsilon": mechanism.epsilon, "scale": scale, "lambda2": 0.5 / scale**2}
-    if mechanism.floor:
-        return {"lambda2": mechanism.rate, "floor": mechanism.floor, "delta": mechanism.delta}
+def _laplace_parameters(mechanism: Laplace, _: SensingPlan) -> dict[str, float]:
+    """Epsilon, the scale of the noise and the rate of variances (lambda2) that gives the same noise."""
+    scale = mechanism.average_noise
+    return {"epsilon": mechanism.epsilon, "scale": scale, "lambda2": 0.5 / scale**2}
+
+
+def _shared_parameters(mechanism: VariancePerUser, plan: SensingPlan) -> dict[str, float]:
+    """The rate of variances, and the delta at the epsilon of the plan."""
     delta = max(LEAST_DELTA, mechanism.delta_at(plan.epsilon, plan.protected))
     return {"lambda2": mechanism.rate, "delta_at_the_epsilon_wished": delta}
 
 
-def _average_noise(mechanism: Mechanism) -> float:
-    """Mean absolute noise of a claim: the scale of Laplace, else sqrt(2/pi) E[standard deviation]."""
-    if isinstance(mechanism, Laplace):
-        return float(mechanism.scale) * mechanism.grid.step
-    extra = 0.5 * sqrt(pi / mechanism.rate) * float(erfcx(sqrt(mechanism.rate * mechanism.floor)))
-    return sqrt(2 / pi) * (sqrt(mechanism.floor) + extra)
+def _floored_parameters(mechanism: VariancePerUser, _: SensingPlan) -> dict[str, float]:
+    """The rate of variances, their floor, and the delta of the guarantee."""
+    return {"lambda2": mechanism.rate, "floor": mechanism.floor, "delta": mechanism.delta}
 
 
-def _command(mechanism: Mechanism) -> str:
+def _shared_options(mechanism: VariancePerUser) -> list[str]:
+    return [f"--mechanism gaussian-exponential --variance-per-user --lambda2 {_exact(mechanism.rate)}"]
+
+
+def _floored_options(mechanism: VariancePerUser) -> list[str]:
+    options = [*_shared_options(mechanism), f"--floor {_exact(mechanism.floor)}"]
+    return options if mechanism.delta == DEFAULT_DELTA else [*options, f"--delta {_exact(mechanism.delta)}"]
+
+
+CANDIDATES = {
+    "laplace": Candidate(
+        _laplace,
+        lambda mechanism, plan: mechanism.promise("user", plan.claims, delta=plan.delta),
+        _laplace_parameters,
+        lambda mechanism: [f"--mechanism laplace --epsilon {_exact(mechanism.epsilon)}"],
+    ),
+    "variance-per-user": Candidate(
+        _shared_variance,
+        lambda mechanism, plan: mechanism.promise("user", plan.claims),
+        _shared_parameters,
+        _shared_options,
+    ),
+    "variance-per-user-floor": Candidate(
+        _floored_variance,
+        lambda mechanism, plan: mechanism.promise("user", plan.claims),
+        _floored_parameters,
+        _floored_options,
+    ),
+}
+
+
+def _command(name: str, mechanism: Mechanism) -> str:
     """The command for this mechanism, with all digits: with fewer, the guarantee could be weaker."""
     low, high = _exact(mechanism.range.low), _exact(mechanism.range.high)
-    words = ["crowdveil perturb claims.csv -o noisy.parquet"]
-    if isinstance(mechanism, Laplace):
-        words.append(f"--mechanism laplace --epsilon {_exact(mechanism.epsilon)}")
-    else:
-        words.append(
-            f"--mechanism gaussian-exponential --variance-per-user --lambda2 {_exact(mechanism.rate)}"
-        )
-        if mechanism.floor:
-            words.append(f"--floor {_exact(mechanism.floor)}")
-            words += [f"--delta {_exact(mechanism.delta)}"] if mechanism.delta != DEFAULT_DELTA else []
-    return " ".join([*words, f"--range {low}:{high}"])
+    options = CANDIDATES[name].options(mechanism)
+    return " ".join(["crowdveil perturb claims.csv -o noisy.parquet", *options, f"--range {low}:{high}"])
 
 
 def _exact(value: float) -> str:
@@ -360,4 +392,4 @@ def _one_claim_each(plan: SensingPlan, engine: LocalEngine) -> dict[str, Any] | 
     single = replace(plan, claims_per_user=1)
     mechanism = _laplace(single)
     method, error = _least(single.campaign.errors(mechanism, engine=engine))
-    return {"method": method, "error": error, "command": _command(mechanism)}
+    return {"method": method, "error": error, "command": _command("laplace", mechanism)}

@@ -20,16 +20,14 @@ from crowdveil.arrays import Floats
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.evaluation.constants import mae, middle_of
-from crowdveil.guarantee import Guarantee
-from crowdveil.local.cell_response import CellResponse
+from crowdveil.guarantee import Guarantee, Unit
 from crowdveil.local.inverse_deviation import on_answers
-from crowdveil.local.laplace_cells import LaplaceCells, LaplaceReports
-from crowdveil.local.recommended import recommended_levels
-from crowdveil.local.recommended_slots import recommended_slots
+from crowdveil.local.laplace_cells import LaplaceReports
+from crowdveil.local.mechanism import Shortcut
+from crowdveil.local.mechanisms import MECHANISMS
 from crowdveil.local.reports import CellMechanism, Reports, report
-from crowdveil.local.slot_response import SlotResponse
-from crowdveil.local.sound_factorization import SoundFactorization
-from crowdveil.local.two_layer import TwoLayer
+from crowdveil.local.wish import Wish
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.simulation.sparse import SimulatedAnswers
 from crowdveil.truth import randomized
@@ -73,6 +71,10 @@ class SparsePlan:
         """The epsilon per cell of a mechanism that reports every cell."""
         return nextafter(self.epsilon / self.objects, 0.0) if self.unit == "user" else self.epsilon
 
+    def epsilon_for(self, unit: Unit) -> float:
+        """The epsilon of a mechanism whose own epsilon protects that unit."""
+        return self.epsilon if unit == "user" else self.cell_epsilon
+
     def simulation(self, *, per_user: bool) -> SimulatedAnswers:
         """The simulation, of at most MOST_OBJECTS objects and, if `per_user`, of users in proportion."""
         objects = min(self.objects, MOST_OBJECTS)
@@ -85,7 +87,7 @@ def plan_sparse(plan: SparsePlan, *, engine: LocalEngine | None = None) -> dict[
     """Guarantees and expected errors of every mechanism, and the recommended one."""
     engine = engine or LocalEngine()
     middle = _mean_error(plan, None, lambda _: middle_of(plan.domain))
-    rows = [_row(name, make, plan, engine) for name, make in CHOICES.items()]
+    rows = [row for name in _names() if (row := _row(name, plan, engine)) is not None]
     possible = [row for row in rows if row["possible"]]
     best = min(possible, key=lambda row: row["error"], default=None)
     useful = best is not None and best["error"] < WORTHLESS * middle
@@ -104,32 +106,37 @@ def plan_sparse(plan: SparsePlan, *, engine: LocalEngine | None = None) -> dict[
     }
 
 
-CHOICES: dict[str, Callable[[SparsePlan], CellMechanism]] = {
-    "auto": lambda plan: CellResponse(
-        plan.cell_epsilon, plan.domain, recommended_levels(plan.cell_epsilon, plan.domain, plan.sparsity)
-    ),
-    "rr": lambda plan: CellResponse(plan.cell_epsilon, plan.domain),
-    "three-symbols": lambda plan: CellResponse(plan.cell_epsilon, plan.domain, 2),
-    "lp": lambda plan: LaplaceCells(plan.cell_epsilon, plan.domain),
-    "two-layer": lambda plan: TwoLayer(plan.cell_epsilon / 2, plan.domain),
-    "mf-sound": lambda plan: SoundFactorization(plan.cell_epsilon, plan.domain),
-    "slots": lambda plan: recommended_slots(
-        plan.epsilon, plan.domain, plan.users, plan.objects, plan.sparsity
-    ),
-}
-"""Each mechanism for a plan; the paper's factorization is left out, because it does not protect NULL."""
+def _names() -> list[str]:
+    """The mechanisms for cells that `perturb` takes by name, except those that a shortcut leads to."""
+    shortcuts = [entry for entry in MECHANISMS.values() if isinstance(entry, Shortcut)]
+    chosen = {shortcut.mechanism.name for shortcut in shortcuts}
+    return [name for name, entry in MECHANISMS.items() if entry.about == "cells" and name not in chosen]
 
 
-def _row(
-    name: str, make: Callable[[SparsePlan], CellMechanism], plan: SparsePlan, engine: LocalEngine
-) -> dict[str, Any]:
+def _mechanism(name: str, plan: SparsePlan) -> CellMechanism:
+    """The mechanism that `perturb` would use for this plan."""
+    entry, domain = MECHANISMS[name], plan.domain
+    options = {"sparsity": plan.sparsity} if "sparsity" in entry.options else {}
+    wish = Wish(
+        Range(float(domain.low), float(domain.high)),
+        plan.epsilon_for(entry.unit),
+        users=plan.users,
+        objects=plan.objects,
+        options=options,
+    )
+    mechanism: CellMechanism = entry.describe(wish).build()
+    return mechanism
+
+
+def _row(name: str, plan: SparsePlan, engine: LocalEngine) -> dict[str, Any] | None:
+    """The figures of a mechanism; None if it does not protect cells without an answer."""
     try:
-        mechanism = make(plan)
+        mechanism = _mechanism(name, plan)
     except ParameterError as error:
         return {"mechanism": name, "possible": False, "why": str(error)}
     cell, user = mechanism.promise("cell"), mechanism.promise("user", plan.objects)
-    assert isinstance(cell, Guarantee)
-    assert isinstance(user, Guarantee)
+    if not (isinstance(cell, Guarantee) and isinstance(user, Guarantee)):
+        return None
     return {
         "mechanism": name,
         "possible": True,
@@ -161,7 +168,7 @@ def _mean_error(
     plan: SparsePlan, mechanism: CellMechanism | None, estimate: Callable[[Any], Floats | float]
 ) -> float:
     """Mean absolute error of `estimate` applied to the mechanism's reports, or to answers if it is None."""
-    simulation = plan.simulation(per_user=isinstance(mechanism, SlotResponse))
+    simulation = plan.simulation(per_user=mechanism is not None and mechanism.unit == "user")
     errors = []
     for seed in SEEDS:
         rng = seeded(seed)
@@ -177,8 +184,9 @@ def _then(mechanism: str, plan: SparsePlan) -> str:
 
 
 def _command(mechanism: str, plan: SparsePlan) -> str:
-    epsilon = plan.epsilon if mechanism == "slots" else plan.cell_epsilon
-    stated = f" --sparsity {plan.sparsity:g}" if mechanism in ("auto", "slots") else ""
+    entry = MECHANISMS[mechanism]
+    epsilon = plan.epsilon_for(entry.unit)
+    stated = f" --sparsity {plan.sparsity:g}" if "sparsity" in entry.options else ""
     return (
         f"crowdveil perturb answers.csv -o reports.parquet --mechanism {mechanism}{stated} --epsilon "
         f"{epsilon!r} --range {plan.domain.low}:{plan.domain.high} --objects objects.txt --users users.txt"
