@@ -16,9 +16,9 @@ from crowdveil.local.oracle import PureOracle
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import secure
 from crowdveil.records import Column, Records, Schema
-from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.model_choice import fitted_to
 from crowdveil.synthesis.questions import Question, Table
+from crowdveil.synthesis.registry import METHODS
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
 ORACLES: dict[str, Callable[[float, int], PureOracle]] = {"krr": KRR, "oue": OUE, "olh": OLH}

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from crowdveil.report.bundle import write_bundle
     from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
     from crowdveil.synthesis.simulated import synthesize
-    from crowdveil.truth.methods import discover
     from crowdveil.truth.one_coin import one_coin
+    from crowdveil.truth.registry import discover
 
 _HOMES = {
     "Basic": "releases.basic",
@@ -62,7 +62,7 @@ _HOMES = {
     "Status": "releases.result",
     "Uniform": "releases.priscrowd",
     "VariancePerUser": "local",
-    "discover": "truth.methods",
+    "discover": "truth.registry",
     "one_coin": "truth.one_coin",
     "perturb": "local",
     "read_claims": "files",

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from conftest import Run
-from crowdveil.truth.methods import METHODS, Input, methods_for
+from crowdveil.truth.registry import METHODS, Input, methods_for
 
 
 @pytest.fixture

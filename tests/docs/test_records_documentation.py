@@ -14,7 +14,7 @@ import pytest
 from crowdveil.experiments.records_cost import ALL_COLUMNS, COST_EPSILONS, DIMENSIONS
 from crowdveil.experiments.records_learning import LABELS, UNLABELLED
 from crowdveil.experiments.records_trials import EPSILONS, INDEPENDENT, OURS, PAPERS_BATCH, SAMPLED
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAPERS = ("calm", SAMPLED, "lopub", "krr")

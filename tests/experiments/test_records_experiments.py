@@ -34,7 +34,7 @@ from crowdveil.synthesis import latent_class_synthesis, samprivsyn
 from crowdveil.synthesis.calm import Calm
 from crowdveil.synthesis.krr import AllColumns
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
-from crowdveil.synthesis.methods import METHODS, Method
+from crowdveil.synthesis.registry import METHODS, Method
 from crowdveil.synthesis.simulated import collected, synthesize
 
 ENGINE = LocalEngine()

@@ -11,7 +11,7 @@ import pytest
 
 from crowdveil.errors import InputError
 from crowdveil.files import read_cell_reports, read_noise, write_cell_reports
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.randomness import seeded
 
 SLOTS = Description("slots", {"epsilon": 3.0, "range": [0, 4], "slots": 2, "listed": 2, "unnamed": 3})

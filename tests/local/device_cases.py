@@ -6,10 +6,10 @@ from typing import Any
 
 from crowdveil.answers import Answers
 from crowdveil.claims import Claims
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.device_input import public_objects
-from crowdveil.local.mechanisms import MECHANISMS
-from crowdveil.local.wish import Wish
+from crowdveil.local.registry import MECHANISMS
+from crowdveil.local.request import MechanismRequest
 from crowdveil.public_range import Range
 
 OBJECTS = ["zebra", "Ähre", "apple", "e\u0301", "\U0001f600", "\ufb01n", "10", "9"]
@@ -19,18 +19,18 @@ USERS = [f"user {s:02}" for s in range(11)]
 TEN, FIVE = Range(0.0, 10.0), Range(0.0, 4.0)
 
 WISHES = {
-    "laplace": Wish(TEN, 1.0, options={"resolution": 0.5}),
-    "gaussian-exponential": Wish(TEN, options={"lambda2": 0.02}),
-    "gaussian-exponential-per-user": Wish(TEN, options={"lambda2": 0.02, "floor": 300.0}),
-    "auto": Wish(Range(-2.0, 7.0), 1.5, options={"sparsity": 0.5}),
-    "rr": Wish(FIVE, 1.0),
-    "three-symbols": Wish(FIVE, 1.0),
-    "cell-response": Wish(FIVE, 2.0),
-    "lp": Wish(FIVE, 1.0, options={"null": 2}),
-    "two-layer": Wish(FIVE, 2.0),
-    "mf": Wish(FIVE, 1.0, options={"dimensions": 2, "ridge": 1.0}),
-    "mf-sound": Wish(FIVE, 1.0, options={"dimensions": 2}),
-    "slots": Wish(FIVE, 4.0, users=len(USERS), objects=len(OBJECTS), options={"sparsity": 0.5}),
+    "laplace": MechanismRequest(TEN, 1.0, options={"resolution": 0.5}),
+    "gaussian-exponential": MechanismRequest(TEN, options={"lambda2": 0.02}),
+    "gaussian-exponential-per-user": MechanismRequest(TEN, options={"lambda2": 0.02, "floor": 300.0}),
+    "auto": MechanismRequest(Range(-2.0, 7.0), 1.5, options={"sparsity": 0.5}),
+    "rr": MechanismRequest(FIVE, 1.0),
+    "three-symbols": MechanismRequest(FIVE, 1.0),
+    "cell-response": MechanismRequest(FIVE, 2.0),
+    "lp": MechanismRequest(FIVE, 1.0, options={"null": 2}),
+    "two-layer": MechanismRequest(FIVE, 2.0),
+    "mf": MechanismRequest(FIVE, 1.0, options={"dimensions": 2, "ridge": 1.0}),
+    "mf-sound": MechanismRequest(FIVE, 1.0, options={"dimensions": 2}),
+    "slots": MechanismRequest(FIVE, 4.0, users=len(USERS), objects=len(OBJECTS), options={"sparsity": 0.5}),
 }
 """A wish for every name of the registry."""
 

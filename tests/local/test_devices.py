@@ -15,10 +15,10 @@ from device_cases import CASES, FOR_CELLS, FOR_CLAIMS, OBJECTS, USERS, said
 from crowdveil.answers import Domain
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee, Promise
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.device_input import public_objects
-from crowdveil.local.mechanisms import MECHANISMS, check_options
 from crowdveil.local.perturbed import perturb, perturb_one
+from crowdveil.local.registry import MECHANISMS, check_options
 from crowdveil.local.reports import report
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.randomness import seeded

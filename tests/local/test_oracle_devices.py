@@ -18,7 +18,7 @@ from crowdveil.local.bloom import Bloom
 from crowdveil.local.krr import KRR
 from crowdveil.local.olh import OLH
 from crowdveil.local.oracle import Oracle
-from crowdveil.local.oracles import ORACLES
+from crowdveil.local.oracle_registry import ORACLES
 from crowdveil.local.oue import OUE
 from crowdveil.local.split_krr import SplitKRR
 from crowdveil.randomness import seeded

@@ -15,7 +15,7 @@ from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterE
 from crowdveil.files import read_cell_reports, read_noise
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.local import gaussian_exponential
-from crowdveil.local.mechanisms import MECHANISMS
+from crowdveil.local.registry import MECHANISMS
 from crowdveil.operations.perturb import Request, perturb
 from crowdveil.operations.spending import Account
 from crowdveil.public_range import Range

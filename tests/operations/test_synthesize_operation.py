@@ -17,7 +17,7 @@ from crowdveil.operations.spending import Account
 from crowdveil.operations.synthesize import Synthesized, synthesize
 from crowdveil.randomness import Name, Randomness, Words, secure, seeded
 from crowdveil.simulation.records import SimulatedRecords
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 
 Charges = list[tuple[str, bool]]  # status and whether the output was there, at each draw
 

@@ -14,7 +14,6 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.local import Laplace, VariancePerUser, fresh_variance
-from crowdveil.planning.expected_sensing import METHODS, MOST_CLAIMS, ExpectedSensing
 from crowdveil.planning.releases import WORTHLESS
 from crowdveil.planning.sensing import (
     EXTRA,
@@ -24,6 +23,7 @@ from crowdveil.planning.sensing import (
     _laplace,
     plan_sensing,
 )
+from crowdveil.planning.sensing_errors import METHODS, MOST_CLAIMS, ExpectedSensing
 from crowdveil.public_range import Range
 from crowdveil.truth import mean
 

@@ -14,7 +14,7 @@ from crowdveil.releases.basic import Basic
 from crowdveil.releases.method import release
 from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.report import plots
-from crowdveil.report.pages import public_page, steward_page
+from crowdveil.report.release_pages import public_page, steward_page
 from crowdveil.simulation.claims import SimulatedClaims
 
 

@@ -21,8 +21,8 @@ from crowdveil.synthesis.collection import Collection
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.independent import Independent
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
-from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.questions import Question
+from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
 from crowdveil.synthesis.simulated import reports_of, simulated
 

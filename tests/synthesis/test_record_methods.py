@@ -24,7 +24,7 @@ from crowdveil.synthesis import latent_class_synthesis as latent
 from crowdveil.synthesis.choices import choices, in_random_order
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.marginals import Marginal, mutual_information
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.simulated import collected, synthesize
 
 RECORDS = dependent(4000)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from crowdveil.guarantee import Guarantee, Promise
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed, most_claims_of_a_user
 from crowdveil.local.reports import Reports
 from crowdveil.releases.result import Release

@@ -16,7 +16,7 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
 from crowdveil.plain_data import fits, parse_json, problem
 from crowdveil.releases.registry import RELEASES
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 
 _PROMISES: dict[str, type[Guarantee | Deniability | NoGuarantee]] = {
     "differential privacy": Guarantee,

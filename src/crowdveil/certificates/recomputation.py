@@ -15,14 +15,14 @@ import numpy as np
 from crowdveil.certificates.certificate import Certificate, Kind
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import SEEDED, Deniability, Guarantee, Promise
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.reports import promised
 from crowdveil.plain_data import construct, fits
 from crowdveil.records import Column, Schema
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.registry import RELEASES
-from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.promises import UNDECLARED
+from crowdveil.synthesis.registry import METHODS
 
 CLOSE = 1e-9  # what machines may differ by in the last digits of an epsilon
 

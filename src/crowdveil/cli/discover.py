@@ -9,7 +9,7 @@ import typer
 
 from crowdveil.cli.options import Force, Json, ObjectColumn, Threads, UserColumn, ValueColumn
 from crowdveil.errors import ParameterError
-from crowdveil.truth.methods import DEFAULTS, METHODS, Input
+from crowdveil.truth.registry import DEFAULTS, METHODS, Input
 
 if TYPE_CHECKING:
     Method = str

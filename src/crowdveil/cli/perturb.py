@@ -11,7 +11,7 @@ import typer
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile
 from crowdveil.cli.options import Force, Json, ObjectColumn, Seed, UserColumn, ValueColumn, parse_range
 from crowdveil.errors import ParameterError
-from crowdveil.local.mechanisms import MECHANISMS
+from crowdveil.local.registry import MECHANISMS
 
 if TYPE_CHECKING:
     Mechanism = str

@@ -46,7 +46,7 @@ def records(
 
 def _report(plan: dict[str, Any], schema: Path, epsilon: float, label: str | None) -> None:
     from crowdveil.cli.console import say, say_table
-    from crowdveil.synthesis.methods import METHODS
+    from crowdveil.synthesis.registry import METHODS
 
     say_table(
         ["a question is about", "questions", "share of people"],

@@ -37,7 +37,7 @@ def sparse(
     Example: crowdveil plan sparse --users 2000 --objects 200 --range 0:9 --epsilon 2 --sparsity 0.9
     """
     from crowdveil.cli.console import say_json, working
-    from crowdveil.local.wish import whole_domain
+    from crowdveil.local.request import whole_domain
     from crowdveil.planning.sparse import SparsePlan, plan_sparse
 
     limits = parse_range(range)

@@ -10,7 +10,7 @@ import typer
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile
 from crowdveil.cli.options import Force, Json, Seed
 from crowdveil.errors import ParameterError
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 
 if TYPE_CHECKING:
     from crowdveil.operations.synthesize import Synthesized

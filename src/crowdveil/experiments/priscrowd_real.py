@@ -28,8 +28,8 @@ from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.releases.result import Release
 from crowdveil.releases.weights import Weights
 from crowdveil.report import plots
-from crowdveil.report.pages import OUTLIER_SHARE, case_curves
 from crowdveil.report.plots import Axes
+from crowdveil.report.release_pages import OUTLIER_SHARE, case_curves
 
 # Table 1 of the paper, (ISE, SISE) in the order of METHODS.
 PAPER_REAL = {

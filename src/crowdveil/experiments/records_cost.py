@@ -25,7 +25,7 @@ from crowdveil.records import Records, Schema
 from crowdveil.report import plots
 from crowdveil.report.plots import Figure
 from crowdveil.synthesis.design import Design
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 
 COST_EPSILONS = (1.0, 4.0, 10.0)
 DEVICES = 30_000  # as in the paper

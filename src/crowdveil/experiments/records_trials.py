@@ -15,7 +15,7 @@ from crowdveil.randomness import seeded
 from crowdveil.records import Records
 from crowdveil.report import plots
 from crowdveil.report.plots import Figure
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.result import Synthetic
 
 EPSILONS = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)

@@ -35,7 +35,7 @@ from crowdveil.report import plots
 from crowdveil.report.plots import Figure
 from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import gtm
-from crowdveil.truth.methods import Discover
+from crowdveil.truth.registry import Discover
 from crowdveil.truths import Truths
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)  # average ones

@@ -26,7 +26,7 @@ from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.simulation.sensing import SimulatedSensing
 from crowdveil.truth import catd, crh, deviation, gtm, mean, median, noise_aware
-from crowdveil.truth.methods import Discover
+from crowdveil.truth.registry import Discover
 
 METHODS: dict[str, Discover] = {
     "gtm": gtm.discover,

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Ints
 from crowdveil.certificates.certificate import of_reports
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.described import in_parquet, metadata_of
+from crowdveil.files.certificates import in_parquet, metadata_of
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import check_new, is_parquet, whole_file
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Reports
 
 

@@ -19,7 +19,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims, as_integers
 from crowdveil.errors import InputError
-from crowdveil.files.quiet import quiet_stderr
+from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
 
 STDIN = "-"

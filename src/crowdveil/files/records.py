@@ -10,7 +10,7 @@ import yaml
 
 from crowdveil.certificates.certificate import of_synthetic
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.described import write_described
+from crowdveil.files.certificates import write_with_certificate
 from crowdveil.files.reading import read_columns
 from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_table
 from crowdveil.records import Records, Schema
@@ -76,7 +76,7 @@ def check_synthetic(path: str, *, force: bool) -> None:
 def write_synthetic(synthetic: Synthetic, path: str, *, force: bool) -> None:
     """Synthetic records with their certificate; on standard output without."""
     frame = synthetic.records.to_frame()
-    write_described(frame, of_synthetic(synthetic), path, promise_file(path), force=force)
+    write_with_certificate(frame, of_synthetic(synthetic), path, promise_file(path), force=force)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -8,10 +8,10 @@ import polars as pl
 
 from crowdveil.certificates.certificate import Certificate, of_noisy_claims
 from crowdveil.errors import InputError
-from crowdveil.files.described import beside_csv, in_parquet, write_described
+from crowdveil.files.certificates import beside_csv, in_parquet, write_with_certificate
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import STDOUT, check_new, is_parquet
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed
 
 
@@ -40,7 +40,7 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
         }
     )
     certificate = of_noisy_claims(perturbed, description)
-    write_described(frame, certificate, path, mechanism_file(path), force=force)
+    write_with_certificate(frame, certificate, path, mechanism_file(path), force=force)
 
 
 def read_noise(path: str) -> Certificate | None:

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdveil.local.cell_response import CellResponse
-    from crowdveil.local.described import Description
+    from crowdveil.local.description import Description
     from crowdveil.local.factorization import Factorization
     from crowdveil.local.fresh_variances import FreshVariance, fresh_variance
     from crowdveil.local.gaussian_exponential import VariancePerUser, paper_bound
     from crowdveil.local.laplace import Laplace
     from crowdveil.local.laplace_cells import LaplaceCells
-    from crowdveil.local.mechanisms import MECHANISMS
     from crowdveil.local.perturbed import ClaimMechanism, Perturbed, perturb, perturb_one
     from crowdveil.local.recommended import recommended_levels
+    from crowdveil.local.registry import MECHANISMS
     from crowdveil.local.reports import CellMechanism, Reports, report
     from crowdveil.local.slot_response import SlotResponse
     from crowdveil.local.sound_factorization import SoundFactorization

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from crowdveil.local.oracle import PureOracle
-from crowdveil.local.oracles import ORACLES
+from crowdveil.local.oracle_registry import ORACLES
 from crowdveil.local.record_reports import check_cells
 from crowdveil.randomness.response import Response
 

@@ -23,11 +23,11 @@ from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import cells
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.mechanism import Shortcut
 from crowdveil.local.recommended import recommended_levels
 from crowdveil.local.reports import CellMechanism, Device, pure
-from crowdveil.local.wish import Wish
+from crowdveil.local.request import MechanismRequest
 from crowdveil.randomness import Words
 from crowdveil.randomness.response import Response
 
@@ -129,20 +129,20 @@ class CellResponse(CellMechanism):
         return pure(self._unit(unit, count), count, epsilon, Fraction(epsilon), ASSUMPTIONS)
 
 
-def _with_levels(choose: Callable[[Wish], int]) -> Callable[[Wish], Description]:
-    """Randomized response on as many levels as are chosen from a wish."""
+def _with_levels(choose: Callable[[MechanismRequest], int]) -> Callable[[MechanismRequest], Description]:
+    """Randomized response on as many levels as are chosen from a request."""
 
-    def describe(wish: Wish) -> Description:
-        described = CellResponse.describe(wish)
-        return replace(described, parameters={**described.parameters, "levels": choose(wish)})
+    def describe(request: MechanismRequest) -> Description:
+        described = CellResponse.describe(request)
+        return replace(described, parameters={**described.parameters, "levels": choose(request)})
 
     return describe
 
 
-RR = Shortcut(CellResponse, _with_levels(lambda wish: wish.domain.size))
+RR = Shortcut(CellResponse, _with_levels(lambda request: request.domain.size))
 THREE_SYMBOLS = Shortcut(CellResponse, _with_levels(lambda _: 2))
 AUTO = Shortcut(
     CellResponse,
-    _with_levels(lambda wish: recommended_levels(wish.strength, wish.domain, wish.sparsity)),
+    _with_levels(lambda request: recommended_levels(request.strength, request.domain, request.sparsity)),
     options=("sparsity",),
 )

@@ -15,12 +15,12 @@ from typing import ClassVar
 from crowdveil.arrays import Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Unit
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.gaussian_exponential import VariancePerUser, check_rate
 from crowdveil.local.grid import Grid
 from crowdveil.local.laplace import Laplace
 from crowdveil.local.perturbed import ClaimMechanism
-from crowdveil.local.wish import Wish
+from crowdveil.local.request import MechanismRequest
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words
@@ -53,17 +53,17 @@ class FreshVariance(ClaimMechanism):
         _ = self.laplace
 
     @classmethod
-    def describe(cls, wish: Wish) -> Description:
+    def describe(cls, request: MechanismRequest) -> Description:
         """Noise of that epsilon or rate; with one variance for each user another mechanism."""
-        asked = wish.given("lambda2", "floor", "delta")
-        if wish.options.get("variance_per_user"):
-            return VariancePerUser.describe(wish)
-        if (wish.epsilon is None) == ("lambda2" not in asked):
+        asked = request.given("lambda2", "floor", "delta")
+        if request.options.get("variance_per_user"):
+            return VariancePerUser.describe(request)
+        if (request.epsilon is None) == ("lambda2" not in asked):
             raise ParameterError("--mechanism gaussian-exponential takes either --epsilon or --lambda2")
         if len(asked) > ("lambda2" in asked):
             raise ParameterError("--floor and --delta go with --variance-per-user")
-        rate = {"rate": asked["lambda2"]} if wish.epsilon is None else {"epsilon": wish.epsilon}
-        return Description(cls.name, rate | {"range": list(cls.ends(wish))} | wish.given("resolution"))
+        rate = {"rate": asked["lambda2"]} if request.epsilon is None else {"epsilon": request.epsilon}
+        return Description(cls.name, rate | {"range": list(cls.ends(request))} | request.given("resolution"))
 
     @cached_property
     def laplace(self) -> Laplace:

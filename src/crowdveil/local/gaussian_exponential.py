@@ -31,11 +31,11 @@ from crowdveil.accounting.rounding import slack, up
 from crowdveil.arrays import Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee, Promise, Unit, rounded_up
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.grid import Grid
 from crowdveil.local.laplace import ASSUMPTIONS, most_claims, so_many
 from crowdveil.local.perturbed import ClaimMechanism
-from crowdveil.local.wish import Wish
+from crowdveil.local.request import MechanismRequest
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words
@@ -104,15 +104,15 @@ class VariancePerUser(ClaimMechanism):
         self.grid.check_noise(self.largest_deviation)
 
     @classmethod
-    def describe(cls, wish: Wish) -> Description:
+    def describe(cls, request: MechanismRequest) -> Description:
         """The rate of variances is asked for as lambda2, and in place of epsilon."""
-        asked = wish.given("lambda2", "floor", "delta")
-        if "lambda2" not in asked or wish.epsilon is not None:
+        asked = request.given("lambda2", "floor", "delta")
+        if "lambda2" not in asked or request.epsilon is not None:
             raise ParameterError("--variance-per-user needs --lambda2 (crowdveil plan sensing finds it)")
         if "delta" in asked and "floor" not in asked:
             raise ParameterError("--delta goes with --floor: without one the promise is told at epsilon = 1")
-        parameters = {"rate": asked.pop("lambda2"), "range": list(cls.ends(wish))}
-        return Description(cls.name, parameters | wish.given("resolution") | asked)
+        parameters = {"rate": asked.pop("lambda2"), "range": list(cls.ends(request))}
+        return Description(cls.name, parameters | request.given("resolution") | asked)
 
     @cached_property
     def grid(self) -> Grid:

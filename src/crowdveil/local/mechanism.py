@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise, Unit
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
+from crowdveil.local.request import MechanismRequest
 from crowdveil.local.wire import Wire
-from crowdveil.local.wish import Wish
 from crowdveil.randomness import Name, Randomness
 
 About = Literal["claims", "cells"]
@@ -30,7 +30,7 @@ class Mechanism(ABC):
     counted: ClassVar[str]  # what `count` counts in a promise to a user
     unit: ClassVar[Unit]  # what its own epsilon protects
     units: ClassVar[tuple[Unit, ...]]  # all that it can promise about
-    options: ClassVar[tuple[str, ...]] = ()  # of a wish, besides epsilon and the range
+    options: ClassVar[tuple[str, ...]] = ()  # of a request, besides epsilon and the range
 
     @abstractmethod
     def promise(self, unit: Unit | None = None, count: int = 1) -> Promise:
@@ -84,8 +84,8 @@ class Mechanism(ABC):
 
     @classmethod
     @abstractmethod
-    def ends(cls, wish: Wish) -> tuple[float, float]:
-        """The ends of the public range that a wish leads to."""
+    def ends(cls, request: MechanismRequest) -> tuple[float, float]:
+        """The ends of the public range that a request leads to."""
 
     @classmethod
     @abstractmethod
@@ -93,14 +93,16 @@ class Mechanism(ABC):
         """The ends of the public range as the parameter of the constructor that takes them."""
 
     @classmethod
-    def describe(cls, wish: Wish) -> Description:
-        """The name and the parameters that a wish leads to: by default epsilon, the range and the options."""
-        return cls.described(wish, epsilon=wish.strength)
+    def describe(cls, request: MechanismRequest) -> Description:
+        """The name and the parameters that a request leads to: by default epsilon, the range and the options."""
+        return cls.described(request, epsilon=request.strength)
 
     @classmethod
-    def described(cls, wish: Wish, /, **parameters: Any) -> Description:
+    def described(cls, request: MechanismRequest, /, **parameters: Any) -> Description:
         """These parameters, then the range and the options that were given, as plain data."""
-        return Description(cls.name, parameters | {"range": list(cls.ends(wish))} | wish.given(*cls.options))
+        return Description(
+            cls.name, parameters | {"range": list(cls.ends(request))} | request.given(*cls.options)
+        )
 
     def _unit(self, unit: Unit | None, count: int) -> Unit:
         """The unit that is asked about; a unit or a count that makes no sense here is refused."""
@@ -117,7 +119,7 @@ class Shortcut:
     """A name to ask for a mechanism by, with some of its parameters chosen."""
 
     mechanism: type[Mechanism]
-    describe: Callable[[Wish], Description]
+    describe: Callable[[MechanismRequest], Description]
     options: tuple[str, ...] = ()
 
     @property

@@ -24,7 +24,7 @@ from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.local import record_reports as shared
-from crowdveil.local.oracles import ORACLES
+from crowdveil.local.oracle_registry import ORACLES
 from crowdveil.local.wire import Wire, opened, sealed
 from crowdveil.randomness import Randomness
 

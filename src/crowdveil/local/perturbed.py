@@ -22,8 +22,8 @@ from crowdveil.kernels import layout
 from crowdveil.local.device_input import ascending, finite_numbers, public_objects
 from crowdveil.local.grid import Grid
 from crowdveil.local.mechanism import About, Mechanism
+from crowdveil.local.request import MechanismRequest
 from crowdveil.local.wire import Wire, opened, sealed, whole_number
-from crowdveil.local.wish import Wish
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Name, Randomness, Words, secure
@@ -68,9 +68,9 @@ class ClaimMechanism(Mechanism):
         """Fill `out` with the noise of one user's claims, in steps of the grid."""
 
     @classmethod
-    def ends(cls, wish: Wish) -> tuple[float, float]:
+    def ends(cls, request: MechanismRequest) -> tuple[float, float]:
         """The ends of the public range."""
-        return wish.range.low, wish.range.high
+        return request.range.low, request.range.high
 
     @classmethod
     def public_range(cls, low: float, high: float) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import SEEDED, Guarantee, Promise, Unit
 from crowdveil.local.device_input import ascending, finite_numbers, public_objects
 from crowdveil.local.mechanism import About, Mechanism
+from crowdveil.local.request import MechanismRequest
 from crowdveil.local.wire import LARGEST, Wire, opened, sealed, whole_numbers
-from crowdveil.local.wish import Wish
 from crowdveil.randomness import Name, Randomness, Words, secure
 from crowdveil.randomness.chacha import STATE_WORDS, start
 
@@ -72,9 +72,9 @@ class CellMechanism(Mechanism):
         """What the server makes of the rows; places are 0, 1, ... unless they are given."""
 
     @classmethod
-    def ends(cls, wish: Wish) -> tuple[float, float]:
+    def ends(cls, request: MechanismRequest) -> tuple[float, float]:
         """The ends of the scale of answers."""
-        return wish.domain.low, wish.domain.high
+        return request.domain.low, request.domain.high
 
     @classmethod
     def public_range(cls, low: Any, high: Any) -> dict[str, Any]:

@@ -40,10 +40,10 @@ from crowdveil.arrays import Codes, Flags, Floats, Ints
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import slots as loops
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Device
+from crowdveil.local.request import MechanismRequest
 from crowdveil.local.slot_truths import Beliefs, Told, believed
-from crowdveil.local.wish import Wish
 from crowdveil.randomness import Words, seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.response import Response, randomized_response
@@ -95,13 +95,15 @@ class SlotResponse(CellMechanism):
         _ = self.response, self.unnamed_response, seeded(self.seed)
 
     @classmethod
-    def describe(cls, wish: Wish) -> Description:
+    def describe(cls, request: MechanismRequest) -> Description:
         """Slots, lists and levels of the least expected error for so many users and objects."""
         from crowdveil.local.recommended_slots import recommended_slots
 
-        best = recommended_slots(wish.strength, wish.domain, wish.users, wish.objects, wish.sparsity)
+        best = recommended_slots(
+            request.strength, request.domain, request.users, request.objects, request.sparsity
+        )
         chosen = {name: getattr(best, name) for name in ("slots", "listed", "levels", "unnamed")}
-        public = {"epsilon": wish.strength, "range": list(cls.ends(wish))}
+        public = {"epsilon": request.strength, "range": list(cls.ends(request))}
         return Description(
             cls.name, public | {name: number for name, number in chosen.items() if number is not None}
         )

@@ -31,9 +31,9 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Unit, rational
 from crowdveil.kernels import cells
 from crowdveil.local.cell_response import ASSUMPTIONS, check_symbols
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Device, pure
-from crowdveil.local.wish import Wish
+from crowdveil.local.request import MechanismRequest
 from crowdveil.randomness import Words
 from crowdveil.randomness.response import LARGEST_EPSILON, Response
 from crowdveil.randomness.samplers import below
@@ -64,9 +64,9 @@ class TwoLayer(CellMechanism):
             raise ParameterError(f"there are at most {MOST_STEPS} own epsilons, not {self.steps}")
 
     @classmethod
-    def describe(cls, wish: Wish) -> Description:
+    def describe(cls, request: MechanismRequest) -> Description:
         """Own epsilons reach twice their mean, and that is what can be promised."""
-        return cls.described(wish, mean=wish.strength / 2)
+        return cls.described(request, mean=request.strength / 2)
 
     @cached_property
     def responses(self) -> tuple[Response, ...]:

@@ -16,7 +16,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.local.laplace_cells import LaplaceReports
 from crowdveil.local.slot_response import SlotReports
-from crowdveil.truth.methods import METHODS, Input, methods_for
+from crowdveil.truth.registry import METHODS, Input, methods_for
 from crowdveil.truths import Truths
 
 Estimator = Callable[[LocalEngine | None], Truths]

@@ -28,10 +28,10 @@ from crowdveil.files import (
 )
 from crowdveil.files.writing import STDOUT
 from crowdveil.guarantee import SEEDED
-from crowdveil.local.described import Description
+from crowdveil.local.description import Description
 from crowdveil.local.reports import Reports
 from crowdveil.operations.cell_truths import estimators
-from crowdveil.truth import methods
+from crowdveil.truth import registry as methods
 from crowdveil.truths import Truths, Voted
 
 RAW = "No guarantee: these truths were found from raw claims."
@@ -119,7 +119,7 @@ def discover(
     out:
         File of truths; the users' weights go beside it. "-" is standard output, without the weights.
     method:
-        A name in `truth.methods.METHODS`; without one, the default for what is in the file.
+        A name in `truth.registry.METHODS`; without one, the default for what is in the file.
     labels:
         Whether values are labels.
     truths:

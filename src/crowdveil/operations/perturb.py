@@ -25,12 +25,12 @@ from crowdveil.files import (
     write_cell_reports,
     write_reports,
 )
-from crowdveil.local.described import Description
-from crowdveil.local.mechanisms import MECHANISMS, check_options
+from crowdveil.local.description import Description
 from crowdveil.local.perturbed import ClaimMechanism, Perturbed, most_claims_of_a_user
 from crowdveil.local.perturbed import perturb as perturb_claims
+from crowdveil.local.registry import MECHANISMS, check_options
 from crowdveil.local.reports import CellMechanism, Reports, promised, report
-from crowdveil.local.wish import Wish, whole_domain
+from crowdveil.local.request import MechanismRequest, whole_domain
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure, seeded
@@ -50,7 +50,7 @@ class Request:
     source:
         The file of raw claims; "-" is standard input.
     mechanism:
-        A name of `local.mechanisms`.
+        A name of `local.registry`.
     range:
         The public range of values; for answers on a scale its ends are whole numbers.
     epsilon:
@@ -92,7 +92,7 @@ class Request:
     def describe(self, **sizes: int) -> Description:
         """The mechanism and its parameters, which some choose by the number of users and objects."""
         return MECHANISMS[self.mechanism].describe(
-            Wish(self.range, self.epsilon, **sizes, options=self.options)
+            MechanismRequest(self.range, self.epsilon, **sizes, options=self.options)
         )
 
     def cost(

@@ -16,7 +16,7 @@ from crowdveil.files.writing import STDOUT
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.result import Synthetic, rows_of
 
 HOLDER = "This holds against whoever sees the synthetic table alone: whoever ran this had the records."

@@ -19,7 +19,7 @@ from crowdveil.randomness import seeded
 from crowdveil.records import Records, Schema
 from crowdveil.simulation.records import population
 from crowdveil.synthesis.collection import Collection
-from crowdveil.synthesis.methods import METHODS
+from crowdveil.synthesis.registry import METHODS
 
 MOST_RECORDS = 100_000  # largest number of simulated records
 COMPARED = ("crowdveil", "calm", "independent")

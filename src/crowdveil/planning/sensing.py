@@ -25,8 +25,8 @@ from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Promise, Unit
 from crowdveil.local import Laplace, VariancePerUser
 from crowdveil.local.gaussian_exponential import LEAST_DELTA, SMALLEST_DELTA
-from crowdveil.planning.expected_sensing import METHODS, MOST_CLAIMS, Errors, ExpectedSensing, Mechanism
 from crowdveil.planning.releases import LARGEST_DELTA, WORTHLESS
+from crowdveil.planning.sensing_errors import METHODS, MOST_CLAIMS, Errors, ExpectedSensing, Mechanism
 from crowdveil.planning.sensing_theory import TradeOff
 from crowdveil.public_range import Range
 

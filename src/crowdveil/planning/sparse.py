@@ -24,9 +24,9 @@ from crowdveil.guarantee import Guarantee, Unit
 from crowdveil.local.inverse_deviation import on_answers
 from crowdveil.local.laplace_cells import LaplaceReports
 from crowdveil.local.mechanism import Shortcut
-from crowdveil.local.mechanisms import MECHANISMS
+from crowdveil.local.registry import MECHANISMS
 from crowdveil.local.reports import CellMechanism, Reports, report
-from crowdveil.local.wish import Wish
+from crowdveil.local.request import MechanismRequest
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.simulation.sparse import SimulatedAnswers
@@ -117,14 +117,14 @@ def _mechanism(name: str, plan: SparsePlan) -> CellMechanism:
     """The mechanism that `perturb` would use for this plan."""
     entry, domain = MECHANISMS[name], plan.domain
     options = {"sparsity": plan.sparsity} if "sparsity" in entry.options else {}
-    wish = Wish(
+    request = MechanismRequest(
         Range(float(domain.low), float(domain.high)),
         plan.epsilon_for(entry.unit),
         users=plan.users,
         objects=plan.objects,
         options=options,
     )
-    mechanism: CellMechanism = entry.describe(wish).build()
+    mechanism: CellMechanism = entry.describe(request).build()
     return mechanism
 
 

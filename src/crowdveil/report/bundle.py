@@ -16,7 +16,7 @@ from crowdveil.files import Folder, whole_folders
 from crowdveil.plain_data import to_json
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
-from crowdveil.report.pages import public_page, steward_page
+from crowdveil.report.release_pages import public_page, steward_page
 
 PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", "certificate.json", "public.html"})
 PRIVATE_FILES = frozenset({"steward.html", "statuses.csv", "weights.csv"})

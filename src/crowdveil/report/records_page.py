@@ -5,8 +5,8 @@ from __future__ import annotations
 from crowdveil.evaluation.association import mean_difference
 from crowdveil.evaluation.comparison import Comparison
 from crowdveil.report.charts import alone
-from crowdveil.report.pages import environment
 from crowdveil.report.record_charts import shade_map, side_by_side
+from crowdveil.report.release_pages import environment
 
 PAIRS_SHOWN = 10
 

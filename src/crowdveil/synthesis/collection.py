@@ -29,8 +29,8 @@ from crowdveil.records import Records, Schema
 from crowdveil.synthesis.choices import choices
 from crowdveil.synthesis.design import Design, Halves
 from crowdveil.synthesis.kept_tables import count_of, keep_table, kept_table
-from crowdveil.synthesis.methods import METHODS
 from crowdveil.synthesis.questions import Question, Table, merged
+from crowdveil.synthesis.registry import METHODS
 
 FORMAT = 2
 MOST_PEOPLE = 10**8

@@ -23,9 +23,9 @@ from crowdveil.records import Schema
 from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.marginals import norm_sub
-from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.questions import Question, merged
+from crowdveil.synthesis.registry import Method
 from crowdveil.synthesis.simulated import synthesize
 from crowdveil.synthesis.swaps import independent_columns
 

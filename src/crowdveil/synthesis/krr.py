@@ -31,9 +31,9 @@ from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.calm import agreed
 from crowdveil.synthesis.marginals import Marginal, norm_sub
-from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
+from crowdveil.synthesis.registry import Method
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 from crowdveil.synthesis.swaps import independent_columns, swapped
 

@@ -21,10 +21,10 @@ from crowdveil.records import Schema
 from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.latent_classes import LatentClasses
-from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.model_choice import fitted_to
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.questions import Question
+from crowdveil.synthesis.registry import Method
 from crowdveil.synthesis.simulated import synthesize
 
 ROUNDS = 2

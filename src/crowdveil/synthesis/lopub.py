@@ -39,9 +39,9 @@ from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.marginals import mutual_information, rounded
-from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
+from crowdveil.synthesis.registry import Method
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 
 CLOSE = 1e-3

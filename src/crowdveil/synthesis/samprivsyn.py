@@ -44,9 +44,9 @@ from crowdveil.synthesis import question_plan
 from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.lasso import lasso
 from crowdveil.synthesis.marginals import mutual_information
-from crowdveil.synthesis.methods import Method
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.questions import Question, Table, merged
+from crowdveil.synthesis.registry import Method
 from crowdveil.synthesis.simulated import synthesize
 from crowdveil.synthesis.swaps import independent_columns, swapped
 

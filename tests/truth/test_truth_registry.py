@@ -12,7 +12,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.labels import Labels
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.truth import gtm, noise_aware, one_coin
-from crowdveil.truth.methods import DEFAULTS, METHODS, Input, discover, method_for, methods_for, vote
+from crowdveil.truth.registry import DEFAULTS, METHODS, Input, discover, method_for, methods_for, vote
 
 LAW = NoiseLaw(0.0, 10.0, laplace_scale=1.0)
 

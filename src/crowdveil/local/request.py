@@ -12,7 +12,7 @@ from crowdveil.public_range import Range
 
 
 @dataclass(frozen=True)
-class Wish:
+class MechanismRequest:
     """A strength, a public range, and whatever else some mechanism can be asked for.
 
     Parameters

@@ -2,7 +2,7 @@
 
 A name is either a mechanism, a class derived from `ClaimMechanism` or `CellMechanism`, or a `Shortcut` that
 leads to one with some of its parameters chosen. Both tell whether they are about claims that were made or
-about every cell (`about`), which options they take (`options`) and how a wish becomes their name and
+about every cell (`about`), which options they take (`options`) and how a request becomes their name and
 parameters (`describe`). Files and devices name mechanisms, never shortcuts.
 """
 

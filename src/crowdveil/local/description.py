@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdveil.errors import ParameterError
-from crowdveil.local.mechanisms import MECHANISMS
+from crowdveil.local.registry import MECHANISMS
 
 
 @dataclass(frozen=True)
