@@ -94,7 +94,7 @@ class Mechanism(ABC):
 
     @classmethod
     def describe(cls, request: MechanismRequest) -> Description:
-        """The name and the parameters that a request leads to: by default epsilon, the range and the options."""
+        """The name and the parameters for a request: by default epsilon, the range and the options."""
         return cls.described(request, epsilon=request.strength)
 
     @classmethod

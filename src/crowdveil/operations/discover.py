@@ -31,7 +31,7 @@ from crowdveil.guarantee import SEEDED
 from crowdveil.local.description import Description
 from crowdveil.local.reports import Reports
 from crowdveil.operations.cell_truths import estimators
-from crowdveil.truth import registry as methods
+from crowdveil.truth import registry
 from crowdveil.truths import Truths, Voted
 
 RAW = "No guarantee: these truths were found from raw claims."
@@ -185,7 +185,7 @@ def _from_claims(
         law, most = mechanism.law, int(claims.claims_per_user().max())
         user = SEEDED if certificate.seeded else mechanism.promise("user", most)
         promises = certificate.promise.sentence(), user.sentence()
-    truths = methods.discover(claims, method, law=law, engine=engine)
+    truths = registry.discover(claims, method, law=law, engine=engine)
     table = truths.to_frame(level)
     return Discovered(truths, table, len(claims), False, *promises, _scores(table, known))
 
@@ -198,7 +198,7 @@ def _from_labels(
     engine: LocalEngine | None,
 ) -> Discovered:
     labels = read_labels(path, **columns)
-    voted = methods.vote(labels, method, engine=engine)
+    voted = registry.vote(labels, method, engine=engine)
     table = voted.to_frame()
     scores = {} if known is None else accuracy_of_labels(table, read_known_labels(known), source=known)
     return Discovered(voted, table, len(labels), False, RAW, RAW, scores)
