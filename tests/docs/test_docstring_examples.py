@@ -8,6 +8,7 @@ import pytest
 MODULES = (
     "claims",
     "labels",
+    "ledger.store",
     "public_range",
     "randomness",
     "records",
