@@ -7,6 +7,8 @@ import pytest
 
 MODULES = (
     "claims",
+    "engines.local",
+    "guarantee",
     "labels",
     "ledger.store",
     "public_range",
