@@ -11,7 +11,7 @@ follow the kernel weights: within a bin they differ by at most a factor gamma, w
 
 Notation: pi(c) = Pr[Laplace noise of rate eps0 >= k - c], the probability to pass with c plausible seeds.
 Reference: Bindschaedler, Shokri, Gunter, *Plausible Deniability for Privacy-Preserving Data Synthesis*,
-VLDB 2017, corrected. Proof and figures: docs/guarantees/attempts.md.
+PVLDB 10(5), 2017, doi:10.14778/3055540.3055542, corrected. Proof and figures: docs/guarantees/attempts.md.
 """
 
 from __future__ import annotations

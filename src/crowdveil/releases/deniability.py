@@ -2,8 +2,8 @@
 
 Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsourced Data*, IJCAI 2019,
 section 4.3, after Bindschaedler, Shokri, Gunter, *Plausible Deniability for Privacy-Preserving Data
-Synthesis*, VLDB 2017. The test compares kernels normalised by their peak (densities are not probabilities),
-so its bins do not depend on the scale of the values.
+Synthesis*, PVLDB 10(5), 2017, doi:10.14778/3055540.3055542. The test compares kernels normalised by their
+peak (densities are not probabilities), so its bins do not depend on the scale of the values.
 
 Draws are repeated until enough pass, and weights and bandwidths depend on all claims: together this gives
 **no differential privacy**. The threshold is noisy, so (k, gamma) plausible deniability also holds only up to
