@@ -1,7 +1,7 @@
-"""What is promised: a differential-privacy guarantee, plausible deniability, or nothing.
+"""Promises: a differential privacy guarantee, plausible deniability, or nothing.
 
-A promise is only ever made by the method that can keep it. Plausible deniability is its own type and never
-prints as an epsilon.
+Only the method that gives a promise creates it. Plausible deniability is a separate type and never prints as
+an epsilon.
 """
 
 from __future__ import annotations
@@ -30,7 +30,26 @@ _TRUST_WORDS = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy, and for whom, against whom and under which assumptions."""
+    """(epsilon, delta)-differential privacy, with its unit, adjacency, trust model and assumptions.
+
+    >>> promise = Guarantee(1.0, 0.0, unit="claim", adjacency="replace-one", trust="central")
+    >>> promise.sentence().partition(":")[0]
+    'Differential privacy for each claim with epsilon = 1'
+
+    Parameters
+    ----------
+    epsilon, delta:
+        The bound: no outcome becomes more than e^epsilon times as likely, up to delta.
+    unit:
+        What is protected: one claim, cell or record, or all data of one user.
+    adjacency:
+        How neighbouring datasets differ in one unit.
+    trust:
+        "central" if the collector sees raw data, "local" if devices randomize them.
+    assumptions:
+        The conditions of the guarantee, in words.
+
+    """
 
     epsilon: float
     delta: float
@@ -46,7 +65,7 @@ class Guarantee:
             raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         strength = f"epsilon = {rounded_up(self.epsilon)}" + (
             f", delta = {rounded_up(self.delta)}" if self.delta else ""
         )
@@ -57,7 +76,7 @@ class Guarantee:
         )
 
     def _neighbours(self) -> str:
-        """What may differ, in words."""
+        """The difference of neighbouring datasets, in words."""
         one = self.unit == "cell"
         change = "one answer of a user becomes another" if one else "answers of a user become any others"
         if self.adjacency == "replace-or-none":
@@ -75,17 +94,17 @@ class Guarantee:
         return words
 
     def to_dict(self) -> dict[str, Any]:
-        """For the certificate."""
+        """The promise as plain JSON data, for the certificate."""
         return {"kind": "differential privacy", **asdict(self), "sentence": self.sentence()}
 
 
 @dataclass(frozen=True)
 class Deniability:
-    """Plausible deniability: each released value has k plausible seeds, up to odds. Not an epsilon."""
+    """Plausible deniability: each released value has k plausible seeds. This is not an epsilon."""
 
     k: int
     gamma: float
-    weights_ratio: str  # what bounds the ratio of the seeds' weights
+    weights_ratio: str  # the bound on the ratio of the seeds' weights, in words
     reason_no_epsilon: str
 
     def sentence(self) -> str:
@@ -98,7 +117,7 @@ class Deniability:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For the certificate."""
+        """The promise as plain JSON data, for the certificate."""
         return {"kind": "plausible deniability", **asdict(self), "sentence": self.sentence()}
 
 
@@ -109,11 +128,11 @@ class NoGuarantee:
     reason: str
 
     def sentence(self) -> str:
-        """What is (not) promised, in words."""
+        """The absence of a guarantee, in words."""
         return f"No differential privacy guarantee: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For the certificate."""
+        """The promise as plain JSON data, for the certificate."""
         return {"kind": "none", **asdict(self), "sentence": self.sentence()}
 
 
@@ -123,12 +142,12 @@ SEEDED = NoGuarantee("the draws come from a fixed seed, and whoever knows it can
 
 
 def rounded_up(number: float, digits: int = 6) -> str:
-    """A number in some digits, rounded up: a promise may look weaker than it is, never stronger."""
+    """A number rounded up to `digits` digits, so that a guarantee never looks stronger than it is."""
     return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(number)))):g}"
 
 
 def rational(number: float, *, what: str, limit: int = 10**6) -> Fraction:
-    """A positive number as the fraction its decimal digits say, rounded *down* to denominators <= limit.
+    """A positive number as the fraction of its decimal digits, rounded *down* to denominators <= limit.
 
     Exact samplers take fractions. Rounding down an epsilon makes the noise larger, never smaller.
     """

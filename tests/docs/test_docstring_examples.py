@@ -5,7 +5,20 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ("claims", "labels", "public_range", "randomness", "records", "truth.one_coin")
+MODULES = (
+    "claims",
+    "engines.local",
+    "guarantee",
+    "labels",
+    "ledger.store",
+    "public_range",
+    "randomness",
+    "records",
+    "releases.basic",
+    "releases.certified",
+    "releases.priscrowd",
+    "truth.one_coin",
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,8 +1,10 @@
-"""Audits: attacks on what is promised. Each draws from two neighbouring inputs and looks for an event that
-tells them apart better than the claim allows. It says "refuted" or "not refuted"; it cannot prove anything.
+"""Audits: statistical attacks on privacy claims.
 
-One file for each idea: `bounds` (what counts of an event prove), `case` (what an audit is), `noise`,
-`local`, `cells`, `slots`, `oracles`, `records`, `releases`, `certified`, `second_look`, `smoothed`,
-`attempts` (the worst pairs of each mechanism), `registry` (all of them by name), `planted` (mechanisms
-that are broken on purpose, so that the audit is known to notice), `run` (drawing and judging).
+An audit draws outputs from two neighbouring inputs and looks for an event whose probabilities differ by more
+than the claimed (epsilon, delta) allows. Its verdict is "refuted" or "not refuted"; it cannot prove a claim.
+
+One file for each idea: `bounds` (confidence bounds from counts of an event), `case` (the definition of an
+audit), `noise`, `local`, `cells`, `slots`, `oracles`, `records`, `releases`, `certified`, `second_look`,
+`smoothed`, `attempts` (worst-case pairs of each mechanism), `registry` (all audits by name), `planted`
+(mechanisms that are broken on purpose and must be refuted), `run` (drawing and testing).
 """

@@ -1,8 +1,8 @@
-"""Audits of fixed attempts, against the three things that its proof has to bound.
+"""Audits of fixed attempts, one for each of the three quantities that the proof bounds.
 
-A claim away from all others: its own values must hardly ever pass (delta). A crowd of just k claims that
-loses one: the noise of the threshold must hide it (epsilon0). A crowd that nearly always passes and loses
-one: only forced failures keep "nothing was released" from giving it away (eta).
+A claim far from all others: values drawn from it must rarely pass (delta). A crowd of exactly k claims that
+loses one: the noise of the threshold must hide the loss (epsilon0). A crowd that nearly always passes and
+loses one: only forced failures bound the privacy loss of an empty release (eta).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crowdveil.releases.method import release
 from crowdveil.releases.pattern import Pattern
 
 _TEN = Range(0.0, 10.0)
-_PLACES = (5.0, 9.0)  # of one claim; all others are at 5, and no kernel reaches from one to the other
+_PLACES = (5.0, 9.0)  # of one claim; all others are at 5, farther away than the kernel reaches
 _BANDWIDTH = 0.3
 ISOLATED = Attempts(
     _TEN, _BANDWIDTH, attempts=3, k=2, gamma=1.1, epsilon0=1.0, eta=0.1, delta=0.18, resolution=0.1
@@ -35,7 +35,7 @@ NOTHING_CLAIMS = 8
 
 
 def released(parameters: Attempts, claims: int) -> Draws:
-    """All that passed of one object in a row: so many claims at 5, or one of them at 9."""
+    """Draws of the values that passed, one object per row: `claims` claims at 5, or one of them at 9."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         passed = release(

@@ -1,8 +1,8 @@
-"""What counts of an event in two worlds prove about epsilon and delta: confidence bounds from below.
+"""Lower confidence bounds on epsilon and delta from the counts of an event in two worlds.
 
-Notation: p and q the event's chances in the two worlds, p_L and q_U one-sided Clopper-Pearson bounds at
-level 1 - alpha/2 each, so that both hold with probability at least 1 - alpha. Where several events or
-directions are tested on the same draws, alpha is divided among them (Bonferroni).
+Notation: p and q the event's probabilities in the two worlds, p_L and q_U one-sided Clopper-Pearson bounds at
+level 1 - alpha/2 each, so that both hold with probability at least 1 - alpha. If several events or directions
+are tested on the same draws, alpha is divided among them (Bonferroni).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crowdveil.errors import ParameterError
 
 @dataclass(frozen=True)
 class Counts:
-    """How often an event happened in so many draws of each world; `hits` of the world where p is."""
+    """Counts of an event in `draws` draws of each world; `hits` are those in the world of p."""
 
     hits: int
     other_hits: int
@@ -24,21 +24,21 @@ class Counts:
 
 @dataclass(frozen=True)
 class LowerBounds:
-    """With confidence 1 - alpha no mechanism with these chances has less."""
+    """Lower bounds on epsilon and delta that hold with confidence 1 - alpha."""
 
-    epsilon: float | None  # given the claimed delta; None where p_L <= delta
-    delta: float  # given the claimed epsilon; negative where nothing is shown
+    epsilon: float | None  # at the claimed delta; None if p_L <= delta
+    delta: float  # at the claimed epsilon; negative if nothing is shown
 
 
 def lower_chance(hits: int, draws: int, error: float) -> float:
-    """Clopper and Pearson: the chance is at least this, but for `error`."""
+    """Clopper-Pearson lower bound of a probability, wrong with probability at most `error`."""
     from scipy.stats import beta
 
     return 0.0 if hits == 0 else float(beta.ppf(error, hits, draws - hits + 1))
 
 
 def upper_chance(hits: int, draws: int, error: float) -> float:
-    """Clopper and Pearson: the chance is at most this, but for `error`."""
+    """Clopper-Pearson upper bound of a probability, wrong with probability at most `error`."""
     from scipy.stats import beta
 
     return 1.0 if hits == draws else float(beta.isf(error, hits + 1, draws - hits))
@@ -49,7 +49,7 @@ def lower_bounds(
 ) -> LowerBounds:
     """eps_L = log((p_L - delta)/q_U) and delta_L = p_L - e^epsilon q_U.
 
-    On paper eps_L > epsilon says the same as delta_L > delta; the verdict is read off delta_L.
+    In exact arithmetic eps_L > epsilon is equivalent to delta_L > delta; the verdict uses delta_L.
     """
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must lie between 0 and 1, not {alpha:g}")

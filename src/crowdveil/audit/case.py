@@ -1,4 +1,4 @@
-"""What an audit is: a claim, two neighbouring inputs to draw from, and events that may tell them apart."""
+"""An audit: a privacy claim, two neighbouring inputs, and events that may distinguish their outputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from crowdveil.randomness import Randomness, Words, chacha, seeded
 
 Outputs = NDArray[Any]  # one draw in each row
 Draws = Callable[[int, int, Randomness], Outputs]
-"""Called with a world (0 or 1), how many draws, and fresh randomness."""
+"""A function of the world (0 or 1), the number of draws and fresh randomness."""
 
 USUAL_DRAWS = 200_000
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that an attacker can see in an output."""
+    """A property of an output that an attacker can observe."""
 
     name: str
     happens: Callable[[Outputs], Flags]
@@ -30,10 +30,10 @@ class Event:
 
 @dataclass(frozen=True)
 class Audit:
-    """A mechanism's claim (epsilon, delta) and how to attack it.
+    """A mechanism's claimed (epsilon, delta) and how to attack it.
 
-    Rows of `draws` must be independent of each other. Events may be many: the one that is tested is
-    picked on other draws. A claim of a paper that is not ours says so in its name.
+    Rows of `draws` must be independent. There may be many events: the tested one is selected on separate
+    draws. The name of an audit contains "paper" if and only if the claim is a paper's and not ours.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Audit:
     worlds: str  # what the two inputs are, in words
     draws: Draws
     events: tuple[Event, ...]
-    usual: int = USUAL_DRAWS  # draws in each world, half of them to pick the event
+    usual: int = USUAL_DRAWS  # draws in each world; half of them select the event
 
     def __post_init__(self) -> None:
         if ("paper" in self.name) != (self.whose == "paper"):
@@ -53,20 +53,20 @@ class Audit:
             raise ParameterError(f"{self.name!r} has no event to look for")
 
 
-def whole(out: Outputs) -> Outputs:
-    """All of an output."""
+def output(out: Outputs) -> Outputs:
+    """The output itself."""
     return out
 
 
 def column(number: int) -> Callable[[Outputs], Outputs]:
-    """One column of outputs that have several."""
+    """A function that gives one column of the outputs."""
     return lambda out: out[:, number]
 
 
 def at_least(
-    thresholds: Iterable[float], what: str = "output", of: Callable[[Outputs], Outputs] = whole
+    thresholds: Iterable[float], what: str = "output", of: Callable[[Outputs], Outputs] = output
 ) -> tuple[Event, ...]:
-    """The events "what >= c", where `of` reads what is compared."""
+    """The events "what >= c" for each threshold c; `of` gives the compared numbers."""
 
     def event(c: float) -> Event:
         return Event(f"{what} >= {c:g}", lambda out: of(out) >= c)
@@ -75,9 +75,9 @@ def at_least(
 
 
 def equal(
-    values: Iterable[int], what: str = "output", of: Callable[[Outputs], Outputs] = whole
+    values: Iterable[int], what: str = "output", of: Callable[[Outputs], Outputs] = output
 ) -> tuple[Event, ...]:
-    """The events "what = c"."""
+    """The events "what = c" for each value c; `of` gives the compared numbers."""
 
     def event(c: int) -> Event:
         return Event(f"{what} = {c}", lambda out: of(out) == c)
@@ -86,7 +86,7 @@ def equal(
 
 
 def fresh_state(rng: Randomness) -> Words:
-    """A new ChaCha20 state for a loop that takes one."""
+    """A new ChaCha20 state, for loops that take one."""
     state = np.zeros(chacha.STATE_WORDS, dtype=np.uint32)
     key, nonces = rng.streams(["state"], purpose="audit")
     chacha.start(state, key, nonces[0])
@@ -94,8 +94,8 @@ def fresh_state(rng: Randomness) -> Words:
 
 
 def separate(rng: Randomness, count: int) -> list[Randomness]:
-    """Randomness for each of so many calls, none of which may share draws."""
+    """Independent randomness for each of `count` calls."""
     if rng.private:
-        return [rng] * count  # takes a new key at every use
+        return [rng] * count  # a new key at every use
     seeds = 2**53 * rng.stream("separate", purpose="audit").uniforms(count)
     return [seeded(int(seed)) for seed in seeds]

@@ -1,11 +1,11 @@
-"""Audits of sparse answers: is an answer, or that there is none, as hidden as is claimed?
+"""Audits of sparse answers: the privacy of an answer, and of whether there is one.
 
-The mechanisms are those of `crowdveil.local`; nothing is simulated here. Users are independent of each other,
-so one call on many users of the same answers is as many draws. One world always has a cell without an answer
-where the other has one, but for the audit that says "values".
+The mechanisms are those of `crowdveil.local` themselves, not simulations. Users are independent, so one call
+on many users with the same answers gives as many draws. In all audits but "values", a cell has no answer in
+one world and an answer in the other.
 
-Factorization as in the paper is claimed to hide that, and does not: its noise is divided by the number of
-answers, so that large profiles tell of few.
+The paper claims that its factorization hides whether there is an answer. It does not: its noise is divided by
+the number of answers, so large profiles reveal that there are few.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ SYMBOLS = CellResponse(1.0, TEN, levels=2)
 LAPLACE = LaplaceCells(1.0, TEN, null=0)
 LAYERS = TwoLayer(1.0, FIVE)
 SUMS = SoundFactorization(1.0, TEN)
-PROFILES = Factorization(1.0, TEN)  # of one dimension: all objects have the profile 1
-_OTHERS = 29  # cells besides the one that is attacked
+PROFILES = Factorization(1.0, TEN)  # one dimension: all objects have the profile 1
+_OTHERS = 29  # cells besides the attacked one
 
 
 @lru_cache(maxsize=16)
 def same_users(row: Row, domain: Domain, count: int) -> Answers:
-    """So many users, each of whom answered like this about objects 0, 1, ..."""
-    answered = [place for place, answer in enumerate(row) if answer is not None]
+    """`count` users with the same answers `row` about objects 0, 1, ..."""
+    objects = [place for place, answer in enumerate(row) if answer is not None]
     codes = [answer - domain.low for answer in row if answer is not None]
     return Answers(
         objects=pl.Series(np.arange(len(row))),
         users=pl.Series(np.arange(count)),
         domain=domain,
-        offsets=np.arange(count + 1) * len(answered),
-        object_codes=np.tile(np.array(answered, dtype=np.int32), count),
+        offsets=np.arange(count + 1) * len(objects),
+        object_codes=np.tile(np.array(objects, dtype=np.int32), count),
         codes=np.tile(np.array(codes, dtype=np.uint8), count),
         moved=0,
     )
 
 
 def sent(send: Sent, domain: Domain, *worlds: Row) -> Draws:
-    """What devices send whose users answered as in one world or the other; a row for each user."""
+    """Draws of the reports of users with the answers of one world or the other; one row per user."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         return send(same_users(worlds[world], domain, count), rng)
@@ -67,22 +67,22 @@ def sent(send: Sent, domain: Domain, *worlds: Row) -> Draws:
 
 
 def rows(mechanism: CellMechanism) -> Sent:
-    """Rows as devices send them."""
+    """The reports as devices send them."""
     return lambda answers, rng: report(answers, mechanism, rng=rng).rows
 
 
 def noisy_sums(parameters: SoundFactorization) -> Sent:
-    """The two noisy sums of users with one dimension: of answers around the middle, and of how many."""
+    """The two noisy sums of users with one dimension: of centred answers, and of their number."""
 
     def send(answers: Answers, rng: Randomness) -> Outputs:
-        told = report(answers, parameters, rng=rng).read()
-        return np.column_stack([told.answer_sums(), told.product_sums()[:, 0]])
+        reports = report(answers, parameters, rng=rng).read()
+        return np.column_stack([reports.answer_sums(), reports.product_sums()[:, 0]])
 
     return send
 
 
 def both_at_least(*corners: tuple[float, float]) -> tuple[Event, ...]:
-    """The events that both sums are so large."""
+    """The events that both sums reach a corner (first, second)."""
 
     def event(first: float, second: float) -> Event:
         def happens(out: Outputs) -> Any:
@@ -94,7 +94,7 @@ def both_at_least(*corners: tuple[float, float]) -> tuple[Event, ...]:
 
 
 def kept_with_others(symbol: int, others: int, fewest: tuple[int, ...]) -> tuple[Event, ...]:
-    """The events that the first cell tells `symbol` and at least so many of the rest `others`."""
+    """The events that the first cell reports `symbol` and at least c of the other cells `others`."""
 
     def event(c: int) -> Event:
         def happens(out: Outputs) -> Any:

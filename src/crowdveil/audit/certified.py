@@ -1,8 +1,8 @@
-"""Audits of what a certified release learns from raw claims; all that follows is post-processing.
+"""Audits of the noisy statistics of a certified release; the rest of a release is post-processing.
 
-Objects of one call share the number of bins, which follows from the noisy pair distances of all of them. The
-claims here are such that pair distances have the same law in both worlds and the bins are the fewest there
-can be; so objects are independent, and many of them are as many draws.
+The objects of one call share the number of bins, which depends on the noisy pair distances of all of them.
+The claims here are chosen such that pair distances have the same distribution in both worlds and the number
+of bins is the smallest possible. So objects are independent, and many objects give as many draws.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from crowdveil.releases.histogram import Histograms, PairDistances, noisy_histog
 from crowdveil.releases.neighbours import Neighbours
 
 TWELVE = Range(0.0, 12.0)
-RESOLUTION = 2.0  # so coarse that the bins are always four
+RESOLUTION = 2.0  # so coarse that there are always four bins
 EPSILON = Fraction(1)
 A_CLAIM = Neighbours("claim", "replace-one")
 A_CLAIM_MORE = Neighbours("claim", "add-remove")
-_LOW, _MIDDLE, _HIGH = 1.5, 6.0, 10.5  # in different bins, wherever four bins start
-_USUAL_RELEASES = 20_000  # where a draw is a call of its own
-FEWEST_ROWS = 4_000  # fewer pairs would leave the number of bins to their noise
+_LOW, _MIDDLE, _HIGH = 1.5, 6.0, 10.5  # in different bins, whatever the shift of the four bins
+_USUAL_RELEASES = 20_000  # for audits with one call per draw
+FEWEST_ROWS = 4_000  # with fewer pairs the number of bins would depend on noise
 
 USER = Certified(1.0, TWELVE, resolution=RESOLUTION, unit="user", cap=2)
 _USER_GAUSSIAN = replace(USER, delta=0.05)
@@ -45,17 +45,17 @@ FEW = Certified(1.0, TWELVE, per_object=2, adjacency="add-remove", estimator="hi
 
 
 def learned(claims: Claims, parameters: Certified, rng: Randomness) -> Histograms:
-    """What `certified.fit` keeps as `noisy`, without the posterior that it goes on to make of it."""
+    """The noisy histograms of `certified.fit`, without its posterior."""
     if parameters.cap is not None:
         claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
     return certified.private_part(claims, parameters, rng=rng, engine=LocalEngine(1))
 
 
 def counts_at(noisy: Histograms, value: float) -> Ints:
-    """The noisy count of each object in the bin that holds a value."""
+    """The noisy count of each object in the bin that contains `value`."""
     cell = cell_of(value, noisy.range.low, noisy.range.length / noisy.cells, noisy.cells)
-    places = (cell + noisy.shifts.astype(np.int64)) // CELLS
-    counts: Ints = noisy.counts[np.arange(places.size), places]
+    bins = (cell + noisy.shifts.astype(np.int64)) // CELLS
+    counts: Ints = noisy.counts[np.arange(bins.size), bins]
     return counts
 
 
@@ -63,15 +63,15 @@ def counts_at(noisy: Histograms, value: float) -> Ints:
 
 
 def _histogram(world: int, count: int, rng: Randomness) -> Outputs:
-    """Noisy counts of two bins, by the function that certified releases use: one object a repetition.
+    """Noisy counts of two bins, by the function that certified releases use; one object per draw.
 
-    Bins start at a random place; the third of the objects whose first bin starts with the range is kept.
+    Bins have a random shift; only objects with shift 0, a third of them, are returned.
     """
     objects = 3 * count + 40 * math.isqrt(count) + 400
     claims = repeated((1.0, 4.0)[world], (), objects)
     noisy = noisy_histograms(claims, TWELVE, 4, EPSILON, A_CLAIM, rng=rng, engine=LocalEngine(1))
-    kept: Outputs = noisy.counts[noisy.shifts == 0][:count, :2]
-    return kept
+    counts: Outputs = noisy.counts[noisy.shifts == 0][:count, :2]
+    return counts
 
 
 def _rather(first: int, second: int) -> Event:
@@ -102,7 +102,7 @@ CERTIFIED_HISTOGRAM = Audit(
 
 @lru_cache(maxsize=8)
 def claims_of_users(world: int, users: int) -> Claims:
-    """Users with a claim about each of three objects of their own, beside somebody else's in the middle."""
+    """Users with one claim about each of three objects; each object also has another user's claim."""
     objects = np.arange(_CLAIMS_OF_USER * users)
     values = np.repeat([(_LOW, _HIGH)[world], _MIDDLE], objects.size)
     names = np.concatenate([objects // _CLAIMS_OF_USER, users + objects])
@@ -110,17 +110,17 @@ def claims_of_users(world: int, users: int) -> Claims:
 
 
 def user_rows(parameters: Certified) -> Draws:
-    """What shows of a user in all objects where its claims count: the least count in the low bin, the largest
-    in the high one, and the sum of their differences."""
+    """Draws over the objects where a user's claims count: min count of low bins, max of high bins, sum of
+    differences."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         users = max(count, FEWEST_ROWS)
         noisy = learned(claims_of_users(world, users), parameters, rng)
-        low, high, told = (
-            found.reshape(users, -1)[:count]
-            for found in (counts_at(noisy, _LOW), counts_at(noisy, _HIGH), noisy.claims)
+        low, high, claims = (
+            counts.reshape(users, -1)[:count]
+            for counts in (counts_at(noisy, _LOW), counts_at(noisy, _HIGH), noisy.claims)
         )
-        counted = told == 2  # who claimed what is public, and so is what the cap left out
+        counted = claims == 2  # which claims the cap removes is public
         least = np.min(low, axis=1, where=counted, initial=np.iinfo(np.int64).max)
         most = np.max(high, axis=1, where=counted, initial=np.iinfo(np.int64).min)
         return np.column_stack([least, most, np.sum(low - high, axis=1, where=counted)])
@@ -162,12 +162,12 @@ CERTIFIED_USER_GAUSSIAN = replace(
 
 
 def with_or_without(world: int, objects: int) -> Claims:
-    """Two claims or three, all at one place: there is one pair at distance 0 in either case."""
+    """Objects with two or three claims of equal value: one pair at distance 0 in either case."""
     return repeated(_MIDDLE, (_MIDDLE,) * (1 + world), objects)
 
 
-def told_rows(parameters: Certified) -> Draws:
-    """The count in the bin where the claim is or is not, and how many claims the object is said to have."""
+def count_rows(parameters: Certified) -> Draws:
+    """Draws of the count in the bin of the added claim, and of the published number of claims."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         noisy = learned(with_or_without(world, max(count, FEWEST_ROWS)), parameters, rng)
@@ -183,7 +183,7 @@ CERTIFIED_ADD_REMOVE = Audit(
     unit="a claim, add-remove",
     whose="ours",
     worlds="an object with two claims at one place, or with three",
-    draws=told_rows(ADD_REMOVE),
+    draws=count_rows(ADD_REMOVE),
     events=(
         *at_least(range(6), "the claim's bin", column(0)),
         *equal((1, 2, 3), "claims told", column(1)),
@@ -202,19 +202,19 @@ def pairs_of(
 
 
 def replaced_pair(world: int) -> Claims:
-    """A pair at distance 0, or as far apart as can be."""
+    """One pair at distance 0, or at the largest distance."""
     return repeated((TWELVE.low, TWELVE.high)[world], (TWELVE.low,), 1)
 
 
 def rematched_pair(world: int) -> Claims:
-    """Fifty pairs at distance 0; a claim that is added far away takes a partner in 100 of 101 matchings."""
+    """Fifty pairs at distance 0; a claim added far away is matched with probability 100/101."""
     return repeated((TWELVE.low, TWELVE.high)[world], (TWELVE.low,) * (99 + world), 1)
 
 
 def pair_rows(
     claims_in: Callable[[int], Claims], neighbours: Neighbours, epsilon: Fraction = EPSILON
 ) -> Draws:
-    """How many pairs are near, but for those that are in both worlds, and how many are far; noisy."""
+    """Draws of the noisy numbers of near pairs (less those in both worlds) and of far pairs."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = claims_in(world)
@@ -252,19 +252,19 @@ PAIR_DISTANCES_ADD_REMOVE = Audit(
 
 
 def few_claims(world: int) -> Claims:
-    """One object of three claims, or of four: one pair or two."""
+    """One object with three or four claims: one pair or two."""
     return repeated(_MIDDLE, (_MIDDLE,) * (2 + world), 1)
 
 
 def _shape(world: int, count: int, rng: Randomness) -> Outputs:
-    """A whole release for each draw: its number of bins, of objects and of values."""
-    made = [
+    """The numbers of bins, objects and values of a release; one release per draw."""
+    fits = [
         certified.fit(few_claims(world), FEW, rng=one, engine=LocalEngine(1)) for one in separate(rng, count)
     ]
-    return np.array([(one.noisy.bins, len(one.release.objects), one.release.values.size) for one in made])
+    return np.array([(one.noisy.bins, len(one.release.objects), one.release.values.size) for one in fits])
 
 
-# A draw takes a thirtieth of a second: tests run it with few draws, and no command does.
+# One draw takes about 30 ms: tests run this audit with few draws, and no command runs it.
 CERTIFIED_SHAPE = Audit(
     name="certified-shape",
     epsilon=FEW.epsilon,

@@ -1,9 +1,11 @@
-"""Audits of what runs on devices: users are independent of each other, so one call on many users of the same
-claims is as many draws. The mechanisms are those of `crowdveil.local`; nothing is simulated here.
+"""Audits of local mechanisms for numeric claims, which run on devices.
 
-A fresh exponential variance for each claim makes Laplace noise. One variance for all claims of a user is
-another matter: N noisy claims of a user give it away. The paper's delta,
-1 - exp(-lambda2 Delta^2 / (2 epsilon)), does not grow with N; read as a promise to a user it is false.
+The mechanisms are those of `crowdveil.local` themselves, not simulations. Users are independent, so one call
+on many users with the same claims gives as many draws.
+
+With a fresh exponential variance for each claim the noise is Laplace. If a user has one variance for all
+claims, N noisy claims reveal it. The paper's delta, 1 - exp(-lambda2 Delta^2 / (2 epsilon)), does not grow
+with N; as a guarantee for users it is false.
 
 Notation: lambda2 the rate of the variances, Delta the length of the public range, N claims of a user.
 """
@@ -35,13 +37,13 @@ MANY = VariancePerUser(0.02, Range(0.0, 1.0))  # for all claims of a user
 
 @lru_cache(maxsize=8)
 def same_users(values: tuple[float, ...], count: int) -> Claims:
-    """So many users, each of whom makes these claims about objects 0, 1, ..."""
+    """`count` users with the same claims `values` about objects 0, 1, ..."""
     objects = np.tile(np.arange(len(values)), count)
     return Claims.from_columns(objects, np.repeat(np.arange(count), len(values)), np.tile(values, count))
 
 
 def sent(mechanism: ClaimMechanism, *worlds: tuple[float, ...]) -> Draws:
-    """What devices send whose users make the claims of one world or the other; a row for each user."""
+    """Draws of the reports of users with the claims of one world or the other; one row per user."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         noisy = perturb(same_users(worlds[world], count), mechanism, rng=rng).claims
@@ -53,7 +55,7 @@ def sent(mechanism: ClaimMechanism, *worlds: tuple[float, ...]) -> Draws:
 
 
 def log_likelihood(squares: Floats, claims: int, rate: float) -> Floats:
-    """log of the density of N values with this sum of squares around the truth, up to a constant.
+    """The log-density of N values, given their sum of squares S around the truth, up to a constant.
 
     The integral over v of rate exp(-rate v) v^(-N/2) exp(-S/(2v)) is a Bessel function of order N/2 - 1.
     """
@@ -61,12 +63,12 @@ def log_likelihood(squares: Floats, claims: int, rate: float) -> Floats:
 
     order = claims / 2 - 1
     z = np.sqrt(2 * rate * squares)
-    found: Floats = np.log(kve(order, z)) - z - order / 2 * np.log(squares)
-    return found
+    density: Floats = np.log(kve(order, z)) - z - order / 2 * np.log(squares)
+    return density
 
 
 def log_odds(mechanism: VariancePerUser, *worlds: tuple[float, ...]) -> tuple[Event, ...]:
-    """The events that what a user sent is so much likelier in world 1 than in world 0."""
+    """The events that the log-likelihood ratio of world 1 to world 0 reaches a threshold."""
 
     def odds(out: Outputs) -> Floats:
         zero, one = (

@@ -1,4 +1,4 @@
-"""Audits of the samplers themselves: discrete Laplace and Gaussian noise, kRR."""
+"""Audits of the samplers: discrete Laplace noise, discrete Gaussian noise, randomized response."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KRR = Response.of(6, 1.0)
 
 
 def laplace_noise(rng: Randomness, count: int, scale: Fraction) -> Ints:
-    """Exact discrete Laplace noise as every release uses it."""
+    """Exact discrete Laplace noise, by the sampler that releases use."""
     stream = rng.stream("noise", purpose="audit")
     return stream.discrete_laplace(count, num=scale.numerator, den=scale.denominator)
 

@@ -1,7 +1,7 @@
-"""Audits of frequency oracles: neighbours are two people who hold different cells of a table.
+"""Audits of frequency oracles: neighbouring inputs are two different cells of a table.
 
-What is attacked is what devices send, for many people with the same code at once: reports are independent.
-An attacker sees all of a report: every bit of it, and the seed of its hash.
+Reports are independent, so one call on many people with the same cell gives as many draws. The attacker sees
+the complete report: all its bits, or the hash seed and value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORLDS = f"cell 0 or cell 1 of {CELLS}"
 
 
 def reports(oracle: KRR | OUE | OLH | Bloom) -> Draws:
-    """Reports of people who all hold cell 0, or all cell 1."""
+    """Draws of the reports of people in cell 0, or in cell 1."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         return oracle.perturb(np.full(count, world, dtype=np.int64), rng=rng)
@@ -35,50 +35,50 @@ def reports(oracle: KRR | OUE | OLH | Bloom) -> Draws:
 
 
 def bits_of(out: Outputs) -> Outputs:
-    """Bits of packed reports, the first one first."""
+    """The bits of packed reports, in order."""
     return np.unpackbits(out, axis=1, bitorder="little")
 
 
 def bit_events(first: int, second: int) -> tuple[Event, ...]:
-    """The events that one of two bits is set, or the one and not the other."""
+    """The events that the first bit is set, that the second is set, and that only the first is set."""
 
-    def one(bit: int) -> Event:
+    def is_set(bit: int) -> Event:
         return Event(f"bit {bit} is 1", lambda out: bits_of(out)[:, bit] == 1)
 
-    def both(out: Outputs) -> Any:
+    def only_first(out: Outputs) -> Any:
         bits = bits_of(out)
         return (bits[:, first] == 1) & (bits[:, second] == 0)
 
-    return one(first), one(second), Event(f"bit {first} is 1 and bit {second} is 0", both)
+    return is_set(first), is_set(second), Event(f"bit {first} is 1 and bit {second} is 0", only_first)
 
 
 def hash_events(oracle: OLH) -> tuple[Event, ...]:
-    """The events that a report, or its seed alone, speaks for cell 0 and not for cell 1."""
+    """The events that a report, or its seed alone, supports cell 0 and not cell 1, and each value."""
 
-    def told(out: Outputs) -> Any:
+    def supports(out: Outputs) -> Any:
         first, second = (oracle.hashed(out[:, 0], code) for code in (0, 1))
         return (out[:, 1] == first) & (out[:, 1] != second)
 
-    def seed(out: Outputs) -> Any:
+    def seed_supports(out: Outputs) -> Any:
         first, second = (oracle.hashed(out[:, 0], code) for code in (0, 1))
         return (first == 0) & (second != 0)
 
     return (
-        Event("the value is the hash of cell 0 only", told),
-        Event("the seed hashes cell 0 only to 0", seed),
+        Event("the value is the hash of cell 0 only", supports),
+        Event("the seed hashes cell 0 only to 0", seed_supports),
         *equal(range(oracle.values), "value", lambda out: out[:, 1]),
     )
 
 
 def agreeing(first: Outputs, second: Outputs) -> Any:
-    """How many of the bits in which two patterns differ are those of the first."""
-    places = np.flatnonzero(first != second)
+    """A function that counts the bits equal to `first`, among those in which the two patterns differ."""
+    differing = np.flatnonzero(first != second)
 
-    def many(out: Outputs) -> Ints:
-        found: Ints = (bits_of(out)[:, places] == first[places]).sum(axis=1)
-        return found
+    def agreements(out: Outputs) -> Ints:
+        counts: Ints = (bits_of(out)[:, differing] == first[differing]).sum(axis=1)
+        return counts
 
-    return many
+    return agreements
 
 
 KRR_AUDIT = Audit(

@@ -1,6 +1,6 @@
-"""Mechanisms broken on purpose. An audit that does not refute every one of them is worth nothing.
+"""Mechanisms broken on purpose, which the audits must refute.
 
-They claim what a sound mechanism would; none can be reached from a release or from a command.
+They carry the claims of the sound mechanisms. No release and no command can use them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TEN = Range(0.0, 10.0)
 _BASIC = Basic(1.0, _TEN, resolution=1.0)
 _MIDDLE = 5.0
 _LITTLE = 1e-6
-_TWICE = 2 * certified.EPSILON  # half the noise of EPSILON
+_TWICE = 2 * certified.EPSILON  # gives half the noise of EPSILON
 
 
 def _half_the_noise(world: int, count: int, rng: Randomness) -> Outputs:
@@ -44,20 +44,20 @@ def _half_the_variance(world: int, count: int, rng: Randomness) -> Outputs:
 
 
 def _noise_for_one_bin(world: int, count: int, rng: Randomness) -> Outputs:
-    """A replaced claim moves two bins; this noise is for one."""
+    """Noise for sensitivity 1, although a replaced claim changes two bins."""
     noise = laplace_noise(rng, 2 * count, Fraction(1)).reshape(count, 2)
     return np.array(((1, 0), (0, 1))[world]) + noise
 
 
 def _keep_as_if_of_two(world: int, count: int, rng: Randomness) -> Outputs:
-    """Keeps with e/(1 + e), which is right for two symbols only."""
+    """Randomized response that keeps with probability e/(1 + e), which is right for two symbols only."""
     odds = Response.of(2, 1.0)
     wrong = Response(_SYMBOLS, (_SYMBOLS - 1) * (odds.keep // 2**8), odds.other // 2**8)
     return wrong.perturb(np.full(count, world, dtype=np.int64), state=fresh_state(rng))
 
 
 def _rows_in_raw_order(world: int, count: int, rng: Randomness) -> Outputs:
-    """Noisy rows with their users' names, in the order of the raw values: user 0's row number and value."""
+    """Noisy rows with users' names in the order of raw values: user 0's row number and noisy value."""
     claims = repeated((_TEN.low, _TEN.high)[world], (_MIDDLE, _MIDDLE), count)
     noisy = claims.values + laplace_noise(rng, len(claims), Fraction(10))
     row = np.argmin(claims.user_codes.reshape(count, -1), axis=1)
@@ -65,7 +65,7 @@ def _rows_in_raw_order(world: int, count: int, rng: Randomness) -> Outputs:
 
 
 def _noise_shared_by_two_releases(world: int, count: int, rng: Randomness) -> Outputs:
-    """A claim is released, and later its public correction, with noise from the same key."""
+    """A claim and later its public correction are released with noise from the same key."""
     key = seeded(int(2**53 * rng.stream("key", purpose="audit").uniforms(1)[0]))
     released = [
         release(repeated(value, (), count), _BASIC, rng=key, engine=LocalEngine(1)).values
@@ -75,7 +75,7 @@ def _noise_shared_by_two_releases(world: int, count: int, rng: Randomness) -> Ou
 
 
 def float_laplace(uniforms: Floats, centre: float) -> Floats:
-    """Laplace noise of scale 1 by the usual floating-point formula."""
+    """Laplace noise of scale 1 around `centre`, by the usual floating-point formula."""
     u = np.maximum(uniforms, 2.0**-53)
     below = centre + np.log(np.minimum(u + u, 1.0))
     above = centre - np.log(np.minimum(2.0 - u - u, 1.0))
@@ -83,13 +83,13 @@ def float_laplace(uniforms: Floats, centre: float) -> Floats:
 
 
 def occurs_around_zero(values: Floats) -> Flags:
-    """Whether some uniform multiple of 2^-53 gives just this value around 0."""
+    """Whether `float_laplace` around 0 gives a value for some multiple of 2^-53."""
     nearest = np.rint(np.exp(-np.abs(values)) * 2.0**52)
-    found = np.zeros(values.shape, dtype=np.bool_)
+    occurs = np.zeros(values.shape, dtype=np.bool_)
     for step in (-1, 0, 1):
         u = np.clip((nearest + step) * 2.0**-53, 2.0**-53, 0.5)
-        found |= float_laplace(np.where(values > 0, 1.0 - u, u), 0.0) == values
-    return found
+        occurs |= float_laplace(np.where(values > 0, 1.0 - u, u), 0.0) == values
+    return occurs
 
 
 def _float_noise(world: int, count: int, rng: Randomness) -> Outputs:
@@ -97,29 +97,31 @@ def _float_noise(world: int, count: int, rng: Randomness) -> Outputs:
 
 
 def _exact_pairs_choose_bins(world: int, count: int, rng: Randomness) -> Outputs:
-    """A claim comes or goes, and the number of bins follows from the exact number of pairs."""
+    """The number of bins follows from the exact number of pairs, under add-remove."""
     claims = certified.few_claims(world)
     pairs = [certified.pairs_of(claims, certified.A_CLAIM, one).pairs for one in separate(rng, count)]
     return np.column_stack([4 * np.array(pairs), np.ones(count), np.full(count, certified.FEW.per_object)])
 
 
 def _epsilon_for_each_slot(world: int, count: int, rng: Randomness) -> Outputs:
-    """Two slots randomized one by one, each with all of epsilon: both symbols as one number."""
-    one = Response.of(slots.SLOTS.symbols, slots.SLOTS.epsilon)
-    true = slots.SLOTS.symbols - 1 if world == 0 else 1
-    told = one.perturb(np.full(2 * count, true, dtype=np.int64), state=fresh_state(rng)).reshape(count, 2)
-    joint: Outputs = told @ np.array([[1], [slots.SLOTS.symbols]])
+    """Two slots, each randomized with the full epsilon: both symbols as one number."""
+    response = Response.of(slots.SLOTS.symbols, slots.SLOTS.epsilon)
+    symbol = slots.SLOTS.symbols - 1 if world == 0 else 1
+    symbols = response.perturb(np.full(2 * count, symbol, dtype=np.int64), state=fresh_state(rng)).reshape(
+        count, 2
+    )
+    joint: Outputs = symbols @ np.array([[1], [slots.SLOTS.symbols]])
     return joint
 
 
-def _nothing_told_as_it_is(world: int, count: int, rng: Randomness) -> Outputs:
-    """Who has nothing to say of any object on the lists says just that."""
-    told = slots.SLOTS_AUDIT.draws(world, count, rng)
-    return told if world else np.full_like(told, slots.SLOTS.response.symbols - 1)
+def _no_answer_without_noise(world: int, count: int, rng: Randomness) -> Outputs:
+    """Users without an answer about listed objects report that without noise."""
+    reports = slots.SLOTS_AUDIT.draws(world, count, rng)
+    return reports if world else np.full_like(reports, slots.SLOTS.response.symbols - 1)
 
 
 def _ones_half_as_often(world: int, count: int, rng: Randomness) -> Outputs:
-    """A coin for the true cell, and only half of the ones that hide it."""
+    """OUE with half the probability of ones in the other cells."""
     ones = BitChance(oracles.OUE_CELLS.ones.weight // 2)
     out = np.empty((count, 1), dtype=np.uint8)
     codes = np.full(count, world, dtype=np.int64)
@@ -128,10 +130,10 @@ def _ones_half_as_often(world: int, count: int, rng: Randomness) -> Outputs:
 
 
 def _seed_that_suits_the_code(world: int, count: int, rng: Randomness) -> Outputs:
-    """Seeds are drawn again until they hash the code to 0."""
-    drawn = oracles.OLH_AUDIT.draws(world, 2 * oracles.OLH_CELLS.values * count, rng)
-    suits: Outputs = drawn[oracles.OLH_CELLS.hashed(drawn[:, 0], world) == 0]
-    return suits[:count]
+    """OLH whose seeds are redrawn until they hash the code to 0."""
+    reports = oracles.OLH_AUDIT.draws(world, 2 * oracles.OLH_CELLS.values * count, rng)
+    accepted: Outputs = reports[oracles.OLH_CELLS.hashed(reports[:, 0], world) == 0]
+    return accepted[:count]
 
 
 _AUDITS = (
@@ -211,7 +213,7 @@ _AUDITS = (
     replace(
         certified.CERTIFIED_ADD_REMOVE,
         name="the exact number of claims, where claims come and go",
-        draws=certified.told_rows(replace(certified.ADD_REMOVE, adjacency="replace-one")),
+        draws=certified.count_rows(replace(certified.ADD_REMOVE, adjacency="replace-one")),
     ),
     replace(
         certified.CERTIFIED_SHAPE,
@@ -260,7 +262,7 @@ _AUDITS = (
     replace(
         slots.SLOTS_AUDIT,
         name="no answer told as it is",
-        draws=_nothing_told_as_it_is,
+        draws=_no_answer_without_noise,
     ),
     replace(
         oracles.OUE_AUDIT,

@@ -1,7 +1,7 @@
-"""Audits of reports about records: neighbours are two people whose records differ in every column.
+"""Audits of reports about records: neighbouring inputs are two records that differ in every column.
 
-What is attacked is what devices send for a synthetic table: several values in one report, each randomized
-with its share of epsilon. An attacker sees all of them together.
+A report for a synthetic table holds several values, each randomized with its share of epsilon. The attacker
+sees all values of a report.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from crowdveil.synthesis.simulated import collected
 
 
 def columns(sizes: Sequence[int]) -> Schema:
-    """Declared columns with so many values."""
+    """A declared schema of columns with these numbers of values."""
     return Schema(
         tuple(Column(f"c{place}", tuple(map(str, range(size)))) for place, size in enumerate(sizes))
     )
@@ -31,19 +31,19 @@ def columns(sizes: Sequence[int]) -> Schema:
 
 PAIR, TRIPLE = columns((5, 5)), columns((3, 3, 3))
 SAMPRIVSYN, ALL_COLUMNS = samprivsyn.SamPrivSyn(1.0), krr.AllColumns(1.0)
-LOPUB = lopub.LoPub(1.0, hashes=1)  # few bits that differ, so that it is not rare that all of them tell
-FILTERS = [each.patterns for each in LOPUB.filters(PAIR)]
+LOPUB = lopub.LoPub(1.0, hashes=1)  # few differing bits, so that all of them often agree
+FILTERS = [bloom.patterns for bloom in LOPUB.filters(PAIR)]
 
 
 def alike(schema: Schema, world: int, count: int) -> Records:
-    """People who all hold value 0 in every column, or all value 1."""
+    """`count` records with the value 0 in every column, or with the value 1."""
     return Records(schema, np.full((count, len(schema.sizes)), world, dtype=np.int32))
 
 
 def pairs(epsilon: float) -> Draws:
-    """Reports of people in one batch, as SamPrivSyn's server counts them, those alike side by side.
+    """Draws of the reports of one batch, as counted by SamPrivSyn's server, in the order of their values.
 
-    There is one pair, so that everybody is asked about it.
+    There is only one pair of columns, so everybody is asked about it.
     """
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
@@ -55,18 +55,18 @@ def pairs(epsilon: float) -> Draws:
 
 
 def all_columns(epsilon: float) -> Draws:
-    """Reports of all three columns, as joint codes."""
+    """Draws of the reports of all three columns, as joint codes."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
-        told = krr.reported(alike(TRIPLE, world, count), krr.AllColumns(epsilon), rng=rng)
-        joint: Outputs = told @ np.array([9, 3, 1])
+        reports = krr.reported(alike(TRIPLE, world, count), krr.AllColumns(epsilon), rng=rng)
+        joint: Outputs = reports @ np.array([9, 3, 1])
         return joint
 
     return draws
 
 
 def filters(epsilon: float) -> Draws:
-    """Reports of both columns, as bits side by side."""
+    """Draws of the reports of both columns, as concatenated bits."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         return np.hstack(lopub.reported(alike(PAIR, world, count), replace(LOPUB, epsilon=epsilon), rng=rng))
@@ -75,7 +75,7 @@ def filters(epsilon: float) -> Draws:
 
 
 def outcomes(schema: Schema) -> tuple[Event, ...]:
-    """An event for every possible report of one value for each column."""
+    """One event for each possible combination of reported values."""
 
     def event(code: int, values: Sequence[int]) -> Event:
         return Event(f"values = {', '.join(map(str, values))}", lambda out: out == code)
@@ -121,6 +121,6 @@ LOPUB_AUDIT = Audit(
     events=at_least(
         range(1, 5),
         "bits like those of 0 and 0",
-        agreeing(*(np.concatenate([each[value] for each in FILTERS]) for value in (0, 1))),
+        agreeing(*(np.concatenate([patterns[value] for patterns in FILTERS]) for value in (0, 1))),
     ),
 )

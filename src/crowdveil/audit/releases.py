@@ -1,5 +1,5 @@
-"""Audits of whole releases. Objects are independent of each other, so one call on many objects of the same
-claims is as many draws."""
+"""Audits of complete releases. Objects are independent, so one call on many objects with the same claims
+gives as many draws."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _THEOREM_DELTA = math.exp(-_THEOREM_EPSILON * (_TEST.k - _T))
 
 @lru_cache(maxsize=8)
 def repeated(target: float, others: tuple[float, ...], objects: int) -> Claims:
-    """So many objects, each with a claim of user 0 at `target` and the others' claims."""
+    """`objects` objects, each with a claim of user 0 at `target` and claims of other users at `others`."""
     values = np.array([target, *others])
     users = np.tile(np.arange(values.size), objects)
     return Claims.from_columns(np.repeat(np.arange(objects), values.size), users, np.tile(values, objects))
@@ -56,20 +56,20 @@ def _basic_with_neighbours(world: int, count: int, rng: Randomness) -> Outputs:
 
 
 def rows(offsets: Ints, values: Floats, most: int) -> Outputs:
-    """The values released of each object in a row, and minus infinity where fewer than `most` were."""
+    """The released values of each object in a row, filled up to `most` columns with minus infinity."""
     out = np.full((offsets.size - 1, most), -np.inf)
     out[np.arange(most) < np.diff(offsets)[:, None]] = values
     return out
 
 
 def row_events(columns: int) -> tuple[Event, ...]:
-    """Events on rows of values in [0, 10]: one of them, or their sum, reaches a threshold."""
+    """The events that one value of a row in [0, 10], or the sum of a row, reaches a threshold."""
     single = [at_least((0, 5, 10, 15), f"value {i + 1} of {columns}", column(i)) for i in range(columns)]
     return sum(single, start=at_least((10, 20, 30), "sum", lambda out: out.sum(axis=1)))
 
 
 def even_weights(claims: Claims, bandwidth: float) -> Weights:
-    """Equal weights and a public bandwidth, as the theorem has them at its best."""
+    """Equal weights and a public bandwidth, for which the theorem's bound is smallest."""
     counts = claims.counts()
     shares = np.repeat(1 / counts, counts)
     bandwidths = np.full(len(counts), bandwidth)

@@ -1,7 +1,7 @@
-"""Running audits: draw in both worlds, pick the event on one half of the draws, test it on the other.
+"""Running audits: draw in both worlds, select the event on one half of the draws, test it on the other.
 
-Draws come in batches of a fixed size, each with randomness of its own, and only counts of events are kept;
-so the figures of a seed do not depend on the number of threads.
+Draws come in batches of a fixed size, each with its own randomness, and only counts of events are kept. So
+the results of a seed do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PICK, TEST = 0, 1
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an audit found: bounds from below that hold with confidence 1 - alpha, and its verdict."""
+    """The result of an audit: lower bounds that hold with confidence 1 - alpha, and the verdict."""
 
     audit: Audit
     event: Event
@@ -42,16 +42,16 @@ class Outcome:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is false, but for a chance of at most alpha."""
+        """Whether the claim is false; a true claim is called false with probability at most alpha."""
         return self.bounds.delta > self.audit.delta
 
     @property
     def verdict(self) -> Literal["refuted", "not refuted"]:
-        """In words; no audit can say more."""
+        """The verdict in words."""
         return "refuted" if self.refuted else "not refuted"
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The result as plain JSON data."""
         return {
             "mechanism": self.audit.name,
             "whose": self.audit.whose,
@@ -78,7 +78,7 @@ def run_audits(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> list[Outcome]:
-    """Run audits one after the other, each on all threads; `draws` are those in each world."""
+    """Run audits one after another, each on all threads, with `draws` draws in each world."""
     return [
         run_audit(audit, draws=draws, alpha=alpha, seed=seed, threads=threads, progress=progress)
         for audit in audits
@@ -94,7 +94,7 @@ def run_audit(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Attack one claim. Each claim has its own alpha: the chance that a true one is called refuted."""
+    """Audit one claim; a true claim is refuted with probability at most `alpha`."""
     draws = audit.usual if draws is None else draws
     if draws < FEWEST_DRAWS:
         raise ParameterError(f"draws must be at least {FEWEST_DRAWS}, not {draws}")
@@ -104,7 +104,7 @@ def run_audit(
     hits = _count(audit, half, seed, threads, progress)
     event, likelier = _pick(audit, hits[PICK], half, alpha)
     counts = _counts(hits[TEST], event, likelier, half)
-    # One event in one direction, chosen on other draws: a single comparison.
+    # One event in one direction, selected on separate draws: a single comparison.
     bounds = lower_bounds(counts, epsilon=audit.epsilon, delta=audit.delta, alpha=alpha)
     return Outcome(audit, audit.events[event], likelier, counts, bounds, alpha, seeded=seed is not None)
 
@@ -114,20 +114,20 @@ def _counts(hits: Ints, event: int, likelier: int, draws: int) -> Counts:
 
 
 def _pick(audit: Audit, hits: Ints, draws: int, alpha: float) -> tuple[int, int]:
-    """The event and direction with the best bound: of delta if one is claimed and shows, else of epsilon."""
+    """The event and direction with the largest bound: of delta if one is claimed, then of epsilon."""
 
     def worth(choice: tuple[int, int]) -> tuple[float, float]:
-        found = lower_bounds(
+        bounds = lower_bounds(
             _counts(hits, *choice, draws), epsilon=audit.epsilon, delta=audit.delta, alpha=alpha
         )
-        shown = max(0.0, found.delta) if audit.delta > 0 else 0.0
-        return shown, -np.inf if found.epsilon is None else found.epsilon
+        delta = max(0.0, bounds.delta) if audit.delta > 0 else 0.0
+        return delta, -np.inf if bounds.epsilon is None else bounds.epsilon
 
     return max(((event, world) for event in range(len(audit.events)) for world in (0, 1)), key=worth)
 
 
 def _batches(half: int) -> Iterator[tuple[int, int, int, int]]:
-    """Half, world, number and size of each batch."""
+    """The half, world, number and size of each batch."""
     for which in (PICK, TEST):
         for world in (0, 1):
             for number, first in enumerate(range(0, half, BATCH)):
@@ -135,17 +135,17 @@ def _batches(half: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _count(audit: Audit, half: int, seed: int | None, threads: int | None, progress: Progress) -> Ints:
-    """How often each event happened, by half, world and event."""
+    """Counts of events, by half, world and event."""
     batches = list(_batches(half))
 
-    def happened(place: int) -> list[int]:
-        which, world, number, size = batches[place]
+    def count_events(index: int) -> list[int]:
+        which, world, number, size = batches[index]
         out = audit.draws(world, size, _randomness(seed, audit.name, which, world, number))
         if len(out) != size:
             raise AssertionError(f"{audit.name} gave {len(out)} draws instead of {size}")
         return [int(np.count_nonzero(event.happens(out))) for event in audit.events]
 
-    counts = on_threads(happened, len(batches), threads=threads, progress=partial(progress, audit.name))
+    counts = on_threads(count_events, len(batches), threads=threads, progress=partial(progress, audit.name))
     hits = np.zeros((2, 2, len(audit.events)), dtype=np.int64)
     for (which, world, _, _), events in zip(batches, counts, strict=True):
         hits[which, world] += events
@@ -156,6 +156,6 @@ def _randomness(seed: int | None, *names: object) -> Randomness:
     """Randomness of one batch: batches of one seed must not share draws."""
     if seed is None:
         return secure()
-    seeded(seed)  # refuses what is not a seed
+    seeded(seed)  # raises an error if it is not a seed
     digest = hashlib.blake2b(repr((seed, *names)).encode(), digest_size=16)
     return seeded(int.from_bytes(digest.digest()))

@@ -1,4 +1,4 @@
-"""The audit of the second look: a claim changes its own weight, and those of its user's other claims."""
+"""The audit of the second look: a claim changes its own weight and those of its user's other claims."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from crowdveil.randomness import Randomness
 from crowdveil.releases.histogram import Histograms, histogram_noise
 from crowdveil.releases.second_look import weight_noise, weight_steps, weighted_counts, weighted_histograms
 
-_CLAIMS = 8  # of a user, about as many objects of its own
+_CLAIMS = 8  # of a user, about as many objects
 _STEPS = weight_steps(_CLAIMS)
 SENSITIVITY = weight_noise(EPSILON, A_CLAIM, _CLAIMS).changed
-_CROWDED, _EMPTY = 4.0, 11.0  # the first look found everybody in one bin
+_CROWDED, _EMPTY = 4.0, 11.0  # in the first look all claims are in one bin
 
 
 @lru_cache(maxsize=8)
 def _claims(world: int, users: int) -> Claims:
-    """Users with all claims where the crowd is, or all but the first."""
+    """Users with all claims in the crowded bin, or with all but the first."""
     objects = np.arange(_CLAIMS * users)
     values = np.full(objects.size, _CROWDED)
     if world:
@@ -46,14 +46,14 @@ def _weights_of_a_user(world: int) -> Floats:
 
 
 def log_odds_rows(epsilon: Fraction) -> Draws:
-    """The log odds between the two worlds, given a user's noisy weighted counts: the best an attacker has."""
+    """Draws of the log-likelihood ratio of the worlds, given a user's noisy weighted counts."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = _claims(world, count)
         weighted = weighted_histograms(claims, _first_look(len(claims.objects)), epsilon, A_CLAIM, rng=rng)
         rows = weighted.counts.reshape(count, _CLAIMS, -1)
-        farther = np.abs(rows - _weights_of_a_user(1)) - np.abs(rows - _weights_of_a_user(0))
-        return farther.sum(axis=(1, 2)) / SENSITIVITY  # type: ignore[no-any-return]
+        ratios = np.abs(rows - _weights_of_a_user(1)) - np.abs(rows - _weights_of_a_user(0))
+        return ratios.sum(axis=(1, 2)) / SENSITIVITY  # type: ignore[no-any-return]
 
     return draws
 

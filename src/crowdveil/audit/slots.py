@@ -1,8 +1,7 @@
-"""Audits of the mechanism with one epsilon for all that a user answered: neighbours differ in a whole row.
+"""Audits of slot response, whose epsilon covers all answers of a user: neighbouring inputs differ in a row.
 
-One world's users answered nothing, the other's about every object. An attacker sees the whole number that a
-device sends. Devices are independent of each other, so one call on many users of the same answers is as many
-draws.
+Users answered nothing in one world, and about every object in the other. The attacker sees the integer that
+a device sends. Devices are independent, so one call on many users with the same answers gives as many draws.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ HIGHEST: Row = (FIVE.high,) * OBJECTS
 
 
 def unnamed(parameters: SlotResponse, *worlds: Row) -> Draws:
-    """What those devices send that name no object."""
+    """Draws of the reports of devices that name no object."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         crowd = same_users(worlds[world], parameters.domain, count * (parameters.unnamed or 1))
-        told: Outputs = report(crowd, parameters, rng=rng).read().unnamed
-        return told[:, None]
+        reports: Outputs = report(crowd, parameters, rng=rng).read().unnamed
+        return reports[:, None]
 
     return draws
 

@@ -1,7 +1,8 @@
-"""Audits of smoothed releases: one claim of an object moves, every draw of the object is seen.
+"""Audits of smoothed releases: one claim of an object is replaced, and all draws of the object are seen.
 
-Where a kernel fills a single cell the printed delta is attained: the best event compares the draws in the
-claim's two places. A wider kernel costs a little less than printed; there the likelihood ratio is the judge.
+If the kernel covers a single cell the claimed delta is attained: the best event compares the numbers of draws
+in the two places of the claim. A wider kernel has a slightly smaller delta; there events use the likelihood
+ratio.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _EDGES_OTHERS = (5.0,) * 9
 
 
 def released(parameters: Smoothed, places: tuple[float, float], others: tuple[float, ...]) -> Draws:
-    """All draws of one object in a row: a claim in one of two places, and the others'."""
+    """Draws of all values of an object, one object per row: a claim in one of two places, and others."""
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = repeated(places[world], others, count)
@@ -38,12 +39,12 @@ def released(parameters: Smoothed, places: tuple[float, float], others: tuple[fl
 
 
 def _first_cell_over_second(out: Outputs) -> Outputs:
-    more: Outputs = (out < 1.0).sum(axis=1) - ((out >= 1.0) & (out < 2.0)).sum(axis=1)
-    return more
+    difference: Outputs = (out < 1.0).sum(axis=1) - ((out >= 1.0) & (out < 2.0)).sum(axis=1)
+    return difference
 
 
 def _density(place: float) -> Floats:
-    """The chances of cells, as they are on paper."""
+    """The exact probabilities of cells, if the claim is at `place`."""
     weights, cells = law(_EDGES), _EDGES.cells
     values = np.array([place, *_EDGES_OTHERS])
     kernels = sum(reflected(weights.kernel, cells, int(x)) for x in cell_of(values, _EDGES.range, cells))
@@ -56,7 +57,7 @@ _GAIN = np.log(_density(_EDGES_PLACES[0]) / _density(_EDGES_PLACES[1]))
 
 
 def _log_odds(out: Outputs) -> Outputs:
-    """How much likelier the draws are with the claim at the low end than with it at the high end."""
+    """The log-likelihood ratio of the draws: claim at the low end over claim at the high end."""
     odds: Outputs = _GAIN[cell_of(out, _EDGES.range, _EDGES.cells)].sum(axis=1)
     return odds
 

@@ -1,4 +1,4 @@
-"""Where blocks of objects are worked on. An engine has two verbs: run over blocks, and sum over blocks."""
+"""Engines run loops over blocks of objects: `run` over blocks, `spread` over ranges, `sum` over blocks."""
 
 from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads

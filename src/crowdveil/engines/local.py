@@ -1,6 +1,6 @@
-"""The engine of one machine: threads over blocks of whole objects.
+"""The engine of one machine: threads over blocks of complete objects.
 
-What a block writes belongs to its objects alone and sums are sums of whole numbers, so results do not depend
+A block writes only to the places of its own objects, and sums are sums of integers. So results do not depend
 on the number of threads.
 """
 
@@ -17,7 +17,7 @@ from crowdveil.claims import Claims
 from crowdveil.engines.threads import on_threads, thread_count
 
 Progress = Callable[[str, float], None]
-"""Called with the name of a stage and the share of it that is done."""
+"""A function of the name of a stage and the share of it that is done."""
 
 CLAIMS_PER_BLOCK = 20_000
 LIGHT_BLOCKS = 8  # for each thread
@@ -25,11 +25,28 @@ OPERATIONS_IN_A_MOMENT = 1e6
 
 
 def silent(stage: str, share: float) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 class LocalEngine:
-    """Runs blocks on threads of this process; work of a moment runs in the caller's own."""
+    """Runs blocks on threads of this process; very short work runs in the calling thread.
+
+    >>> import numpy as np
+    >>> squares = np.empty(5)
+    >>> def work(first, last):
+    ...     squares[first:last] = np.arange(first, last) ** 2
+    >>> LocalEngine(threads=2).spread("squares", 5, work)
+    >>> squares
+    array([ 0.,  1.,  4.,  9., 16.])
+
+    Parameters
+    ----------
+    threads:
+        The number of threads; by default one for each core.
+    progress:
+        Called with the name of a stage and the share of it that is done.
+
+    """
 
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
         self._threads = thread_count(threads)
@@ -45,8 +62,8 @@ class LocalEngine:
     ) -> None:
         """Call `work(first, last)` for blocks that cover all objects.
 
-        `operations` says how much work it is in all, if not one for each pair of an object's claims. Where it
-        is little for each claim, blocks are larger.
+        `operations` estimates the total work; by default it is one for each pair of an object's claims. With
+        little work per claim, blocks are larger.
         """
         if operations is None:
             operations = float(np.square(claims.counts(), dtype=np.float64).sum())
@@ -69,9 +86,9 @@ class LocalEngine:
         *,
         operations: float = OPERATIONS_IN_A_MOMENT,
     ) -> None:
-        """Call `work(first, last)` for ranges that cover `count` things of equal cost.
+        """Call `work(first, last)` for ranges that cover `count` items of equal cost.
 
-        `operations` says how much work it is in all, if that can be little.
+        `operations` estimates the total work; little work runs in the calling thread.
         """
         if operations < OPERATIONS_IN_A_MOMENT:
             self._here(stage, count, work)
@@ -103,19 +120,19 @@ class LocalEngine:
         *,
         operations: float | None = None,
     ) -> NDArray[np.int64]:
-        """The sum over blocks of what `add(first, last, totals)` adds to whole numbers."""
+        """The integer totals, `size` of them, to which `add(first, last, totals)` adds for all blocks."""
         spare: SimpleQueue[NDArray[np.int64]] = SimpleQueue()
-        made: list[NDArray[np.int64]] = []
+        partial_totals: list[NDArray[np.int64]] = []
 
         def work(first: int, last: int) -> None:
             try:
                 totals = spare.get_nowait()
             except Empty:
                 totals = np.zeros(size, dtype=np.int64)
-                made.append(totals)
+                partial_totals.append(totals)
             add(first, last, totals)
             spare.put(totals)
 
         self.run(stage, claims, work, operations=operations)
-        whole: NDArray[np.int64] = np.sum(made, axis=0, dtype=np.int64)
-        return whole
+        grand_total: NDArray[np.int64] = np.sum(partial_totals, axis=0, dtype=np.int64)
+        return grand_total

@@ -1,4 +1,4 @@
-"""The one place that starts threads.
+"""Threads; no other module starts any.
 
 The loops release the interpreter lock, so plain threads use every core.
 """
@@ -18,21 +18,21 @@ SECONDS_BETWEEN_REPORTS = 0.1
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads asked for, or one for each core."""
+    """The requested number of threads, by default one for each core."""
     if threads is not None and threads < 1:
         raise ParameterError(f"threads must be at least 1, not {threads}")
     return threads or cores()
 
 
 def unwatched(share: float) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 def on_threads(
@@ -42,11 +42,11 @@ def on_threads(
     threads: int | None = None,
     progress: Callable[[float], None] = unwatched,
 ) -> list[T]:
-    """`[work(0), ..., work(count - 1)]`, each computed on one of several threads: one per core by default.
+    """`[work(0), ..., work(count - 1)]`, computed on several threads, by default one for each core.
 
-    The first exception reaches the caller at once: calls that have not begun are dropped, calls that run are
-    not waited for. Even one thread is a thread of its own, so that the caller's stays free to hear Ctrl-C.
-    `progress` is called in the caller's thread with the share of the calls that are done, from 0 to 1.
+    The first exception is raised at once: calls that have not begun are dropped, and running calls are not
+    awaited. Even a single thread is not the caller's, which therefore can handle Ctrl-C. `progress` is called
+    in the caller's thread with the share of finished calls, from 0 to 1.
     """
     pool = ThreadPoolExecutor(max(1, min(thread_count(threads), count)))
     progress(0.0)

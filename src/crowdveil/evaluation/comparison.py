@@ -26,8 +26,8 @@ class Comparison:
     real: Records
     synthetic: Records
     marginals: dict[int, Distances]  # by the number of columns
-    independent: dict[int, float]  # mean TVD of exact one-way marginals with independent columns
-    resampled: dict[int, float]  # mean TVD of as many real records, drawn with replacement
+    independent: dict[int, float]  # mean TVD of independent columns with the exact one-way marginals
+    resampled: dict[int, float]  # mean TVD of real records drawn with replacement, as many as synthetic
     relative_error: float
     queries: Queries
     query_errors: QueryErrors
@@ -44,21 +44,21 @@ class Comparison:
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The results as plain JSON data."""
         names = self.real.schema.names
-        made: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "secret": True,  # these figures look at real records
             "rows": {"real": len(self.real), "synthetic": len(self.synthetic)},
             "columns": list(names),
             "marginals": {
-                str(ways): found.to_dict()
+                str(ways): marginal.to_dict()
                 | {"mean_tvd_if_independent": self.independent[ways]}
                 | {"mean_tvd_if_resampled": self.resampled[ways]}
-                for ways, found in self.marginals.items()
+                for ways, marginal in self.marginals.items()
             },
             "pairs": [
-                {"columns": [names[a], names[b]], "tvd": far}
-                for (a, b), far in zip(*_pairs(self.marginals), strict=True)
+                {"columns": [names[a], names[b]], "tvd": distance}
+                for (a, b), distance in zip(*_pairs(self.marginals), strict=True)
             ],
             "relative_error": self.relative_error,
             "queries": {
@@ -74,7 +74,7 @@ class Comparison:
                 "synthetic": self.associations[1].tolist(),
             },
         }
-        return made if self.learned is None else made | {"learning": self.learned.to_dict()}
+        return figures if self.learned is None else figures | {"learning": self.learned.to_dict()}
 
 
 def compare(
@@ -86,32 +86,32 @@ def compare(
     queries: Queries | None = None,
     rng: Randomness | None = None,
 ) -> Comparison:
-    """How close synthetic records come to real ones; with a label, also what models learn from them.
+    """Compare synthetic records with real ones; with a label, also models trained on them.
 
-    Models are tested on `held_out`, real rows that the synthetic records were not made from; without such
-    rows a fifth of the real ones is set apart for it.
+    Models are tested on `held_out`, real rows that were not used for the synthetic records; without such rows
+    a fifth of the real ones is held out.
     """
-    draws, asked = rng or seeded(0), queries or Queries()
+    draws, questions = rng or seeded(0), queries or Queries()
     if held_out is not None and label is None:
         raise ParameterError("held-out rows are for learning: name the label")
     ways = range(1, min(MOST_WAYS, len(real.schema.columns)) + 1)
     places = draws.stream("resampled", purpose="evaluation").uniforms(len(synthetic)) * len(real)
-    again = real.take(places.astype(np.int64))
-    found = None
+    resampled = real.take(places.astype(np.int64))
+    models = None
     if label is not None:
         train, test = (real, held_out) if held_out is not None else split(real, rng=draws)
-        found = learned(train, test, synthetic, label)
+        models = learned(train, test, synthetic, label)
     return Comparison(
         real,
         synthetic,
         {way: distances(real, synthetic, way, rng=draws) for way in ways},
         {way: independent(real, way, rng=draws) for way in ways},
-        {way: distances(real, again, way, rng=draws).mean for way in ways},
+        {way: distances(real, resampled, way, rng=draws).mean for way in ways},
         relative_error(real, synthetic),
-        asked,
-        query_errors(real, synthetic, asked, rng=draws),
+        questions,
+        query_errors(real, synthetic, questions, rng=draws),
         (associations(real), associations(synthetic)),
-        found,
+        models,
     )
 
 

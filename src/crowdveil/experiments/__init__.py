@@ -1,1 +1,1 @@
-"""The papers' experiments: one file for each paper, and the simulated data they use."""
+"""The experiments of the papers, reproduced and extended; `crowdveil reproduce` runs them."""

@@ -1,4 +1,4 @@
-"""Certified releases beside the paper's non-private densities, a plain noisy histogram and constants."""
+"""Certified releases compared with non-private densities, plain noisy histograms and a constant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCENARIOS = {
 
 
 def _truth(components: Floats, points: Floats) -> Floats:
-    """The true densities at points: a row for each object."""
+    """The true densities at `points`, one row per object."""
     weight, mean, spread = (components[:, :, k, None] for k in range(3))
     z = (points[None, None, :] - mean) / spread
     heights: Floats = (weight * np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * spread)).sum(axis=1)
@@ -43,14 +43,14 @@ def _truth(components: Floats, points: Floats) -> Floats:
 
 
 def _mass_error(masses: Any, components: Floats, limits: Range) -> float:
-    """ISE summed over objects of densities given as masses of equal parts of the range."""
+    """The summed ISE of densities that are given as masses of equal parts of the range."""
     width = limits.length / masses.shape[1]
     points = limits.low + width * (np.arange(masses.shape[1], dtype=np.float64) + 0.5)
     return float(np.sum((masses / width - _truth(components, points)) ** 2) * width)
 
 
 def _kernel_error(claims: Claims, parameters: Uniform, components: Floats, settings: Settings) -> float:
-    """The same of a non-private kernel density."""
+    """The summed ISE of non-private kernel densities."""
     weights = parameters.estimate(claims, engine=settings.engine)
     points = np.linspace(-5.0, 15.0, 2001)
     truth = _truth(components, points)
@@ -69,18 +69,18 @@ def simulated(settings: Settings) -> Outcome:
         scores: dict[str, list[float]] = {}
         for seed in settings.each_seed():
             rng = seeded(seed)
-            claims, parts = scenario.claims(rng=rng), scenario.components(rng=rng)
-            found = {
-                "PrisCrowd, not private": _kernel_error(claims, PrisCrowd(), parts, settings),
-                "Uniform, not private": _kernel_error(claims, Uniform(), parts, settings),
+            claims, components = scenario.claims(rng=rng), scenario.components(rng=rng)
+            by_method = {
+                "PrisCrowd, not private": _kernel_error(claims, PrisCrowd(), components, settings),
+                "Uniform, not private": _kernel_error(claims, Uniform(), components, settings),
             }
             for epsilon in EPSILONS:
-                made = certified.fit(claims, Certified(epsilon, limits), rng=rng, engine=settings.engine)
-                found[f"certified, epsilon {epsilon:g}"] = _mass_error(made.densities, parts, limits)
-                found[f"plain histogram, epsilon {epsilon:g}"] = _mass_error(
-                    plain_densities(made.noisy), parts, limits
+                fit = certified.fit(claims, Certified(epsilon, limits), rng=rng, engine=settings.engine)
+                by_method[f"certified, epsilon {epsilon:g}"] = _mass_error(fit.densities, components, limits)
+                by_method[f"plain histogram, epsilon {epsilon:g}"] = _mass_error(
+                    plain_densities(fit.noisy), components, limits
                 )
-            for method, error in found.items():
+            for method, error in by_method.items():
                 scores.setdefault(method, []).append(error)
         for method, errors in scores.items():
             spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0
@@ -118,46 +118,46 @@ def real(settings: Settings) -> Outcome:
     rows: list[dict[str, Any]] = []
     for dataset in DATASETS:
         claims, truths = dataset.load(folder)
-        known = np.flatnonzero(~np.isnan(truths))
+        scored = np.flatnonzero(~np.isnan(truths))
         scale = _log10 if dataset.logarithmic else np.asarray
         values = scale(claims.values)
         limits = Range(
             float(scale(np.array([dataset.range.low]))[0]), float(scale(np.array([dataset.range.high]))[0])
         )
-        moved = Claims(claims.objects, claims.users, claims.offsets, claims.user_codes, values)
-        aims = scale(truths)
+        scaled = Claims(claims.objects, claims.users, claims.offsets, claims.user_codes, values)
+        targets = scale(truths)
 
-        def error(centres: Floats, aims: Floats = aims, known: Any = known) -> float:
-            return float(np.mean(np.abs(centres[known] - aims[known])))
+        def error(centres: Floats, targets: Floats = targets, scored: Any = scored) -> float:
+            return float(np.mean(np.abs(centres[scored] - targets[scored])))
 
-        raw = np.array([np.median(moved.of(i)) for i in range(len(moved.objects))])
-        usual = float(np.median(moved.values))
-        found = {
-            "raw median, not private": error(raw),
+        medians = np.array([np.median(scaled.of(i)) for i in range(len(scaled.objects))])
+        constant = float(np.median(scaled.values))
+        by_method = {
+            "raw median, not private": error(medians),
             "PrisCrowd, not private": float(
-                np.mean([_paper_error(moved, aims, seed, settings) for seed in settings.each_seed()])
+                np.mean([_paper_error(scaled, targets, seed, settings) for seed in settings.each_seed()])
             ),
-            "a constant": error(np.full(raw.size, usual)),
+            "a constant": error(np.full(medians.size, constant)),
         }
         for epsilon in (1.0, 2.0, 4.0):
             scores: dict[str, list[float]] = {}
             for seed in settings.each_seed():
                 for kind, background in (("certified", False), ("certified, background kept", True)):
-                    made = certified.fit(
-                        moved,
+                    fit = certified.fit(
+                        scaled,
                         Certified(epsilon, limits, background=background),
                         rng=seeded(seed),
                         engine=settings.engine,
                     )
-                    centres = np.median(made.release.values.reshape(raw.size, -1), axis=1)
+                    centres = np.median(fit.release.values.reshape(medians.size, -1), axis=1)
                     scores.setdefault(kind, []).append(error(centres))
-                plain = _medians(plain_densities(made.noisy), limits)
+                plain = _medians(plain_densities(fit.noisy), limits)
                 scores.setdefault("plain histogram", []).append(error(plain))
-            found |= {f"{kind}, epsilon {epsilon:g}": float(np.mean(e)) for kind, e in scores.items()}
-        useful = Certified(1.0, limits).usefulness(Pattern.of(moved))
+            by_method |= {f"{kind}, epsilon {epsilon:g}": float(np.mean(e)) for kind, e in scores.items()}
+        useful = Certified(1.0, limits).usefulness(Pattern.of(scaled))
         rows += [
             {"dataset": dataset.name, "method": m, "centre_error": e, "claims_times_epsilon_1": useful}
-            for m, e in found.items()
+            for m, e in by_method.items()
         ]
         settings.engine.progress(f"certified, {dataset.name}", 1.0)
     columns = list(dict.fromkeys(row["method"] for row in rows))
@@ -172,14 +172,14 @@ def real(settings: Settings) -> Outcome:
     )
 
 
-def _paper_error(claims: Claims, aims: Floats, seed: int, settings: Settings) -> float:
-    """Error of the medians of what paper mode releases, over the objects for which it releases anything."""
-    drawn = release(claims, PrisCrowd(), rng=seeded(seed), engine=settings.engine)
-    released = [drawn.of(i) for i in range(len(claims.objects))]
+def _paper_error(claims: Claims, targets: Floats, seed: int, settings: Settings) -> float:
+    """The error of the medians of PrisCrowd's releases, over the objects with released claims."""
+    result = release(claims, PrisCrowd(), rng=seeded(seed), engine=settings.engine)
+    released = [result.of(i) for i in range(len(claims.objects))]
     errors = [
-        abs(float(np.median(x)) - aim)
-        for x, aim in zip(released, aims, strict=True)
-        if x.size and not np.isnan(aim)
+        abs(float(np.median(x)) - target)
+        for x, target in zip(released, targets, strict=True)
+        if x.size and not np.isnan(target)
     ]
     return float(np.mean(errors))
 

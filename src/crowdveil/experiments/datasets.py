@@ -1,4 +1,4 @@
-"""The real datasets of the experiments, read in place from a folder that the user names.
+"""The real datasets of the experiments, read from a folder that the user names.
 
 `{name}_claims.parquet` has columns object, user, value; `{name}_truths.parquet` has object, value.
 """
@@ -22,25 +22,25 @@ FOLDER_VARIABLE = "CROWDVEIL_DATA"
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset and what is publicly known about it."""
+    """A dataset and public facts about it."""
 
     name: str
     title: str
-    stands_for: str  # the dataset in the paper
+    stands_for: str  # the paper's dataset that it replaces
     range: Range
     unit: float  # the smallest difference that matters, absolute ...
     relative_unit: float = 0.0  # ... or as a share of the truth
-    logarithmic: bool = False  # errors of centres in log10
+    logarithmic: bool = False  # whether errors of centres are measured in log10
 
     def load(self, folder: Path) -> tuple[Claims, NDArray[np.float64]]:
-        """The claims, and the truth of each object (NaN where it is not known)."""
+        """The claims, and the truth of each object (NaN if it is unknown)."""
         claims = read_claims(str(folder / f"{self.name}_claims.parquet"))
         truths = read_truths(str(folder / f"{self.name}_truths.parquet"))
-        known = dict(truths.iter_rows())
-        return claims, np.array([known.get(name, np.nan) for name in claims.objects])
+        truth_of = dict(truths.iter_rows())
+        return claims, np.array([truth_of.get(name, np.nan) for name in claims.objects])
 
     def smallest(self, truth: float) -> float:
-        """The unit around a truth."""
+        """The smallest difference that matters around a truth."""
         return max(self.unit, self.relative_unit * abs(truth))
 
 
@@ -72,7 +72,7 @@ DATASETS = (
 
 
 def data_folder(given: Path | None) -> Path:
-    """The folder of datasets: named by the user, or by the environment."""
+    """The folder of the datasets: `given`, or the one that the environment variable names."""
     named = given or (Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None)
     if named is None or not named.is_dir():
         raise InputError(

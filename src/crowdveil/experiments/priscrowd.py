@@ -1,4 +1,4 @@
-"""PrisCrowd against its baselines, and the simulated experiment: Table 2 of the extended paper.
+"""PrisCrowd and its baselines, and the simulated experiment: Table 2 of the extended paper.
 
 Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsourced Data*, IJCAI 2019.
 """
@@ -45,19 +45,19 @@ PAPER_SIMULATED = {
 
 
 class Methods:
-    """All methods on the same claims; weights are estimated once and drawn from often."""
+    """All methods on the same claims; weights are estimated once and used for many releases."""
 
     def __init__(self, claims: Claims, settings: Settings, limits: Range, *, tested: PrisCrowd) -> None:
         self._claims, self._engine, self._limits = tested.used(claims), settings.engine, limits
-        even = {name: getattr(tested, name) for name in Uniform.options()}
-        self._tested = {"PrisCrowd": tested, "Uniform": Uniform(**even)}
+        shared = {name: getattr(tested, name) for name in Uniform.options()}
+        self._tested = {"PrisCrowd": tested, "Uniform": Uniform(**shared)}
         self.weights = {
             name: parameters.estimate(self._claims, engine=settings.engine)
             for name, parameters in self._tested.items()
         }
 
     def release(self, name: str, rng: Randomness) -> Release:
-        """A release by one method."""
+        """A release by the method `name`."""
         if name in self._tested:
             tested, weights = self._tested[name], self.weights[name]
             return tested.draw_weighted(self._claims, weights, rng=rng, engine=self._engine)
@@ -122,7 +122,7 @@ def _simulated_errors(release: Release, weights: Weights | None, simulation: Sim
 
 
 def _theorem1(claims: Claims, release: Release, weights: Weights) -> tuple[float, float]:
-    """Summed over objects: the error of the released density to the one it was drawn from, and the bound."""
+    """Sums over objects of the ISE of the released density to its source density, and of the bound."""
     measured = bound = 0.0
     for i in np.flatnonzero(release.statuses == Status.released).tolist():
         x, y = claims.of(i), release.of(i)

@@ -1,10 +1,10 @@
-"""PrisCrowd on real claims: Table 1 and Figures 3 to 5 of the paper, the paper's figures beside ours.
+"""PrisCrowd on real claims: Table 1 and Figures 3 to 5 of the paper, with the paper's figures.
 
-The paper states neither the bandwidth nor the "true density" of its real datasets. Here the reference of an
-object with a known truth is a normal density around that truth, as wide as the object's claims lie around
-it (1.4826 times the median distance, at least the dataset's unit); densities of released claims take the
-method's bandwidth, at least that unit; errors are measured in units of the reference's width, so that
-objects of all sizes count alike. Orderings and ratios can be compared with the paper, sizes cannot.
+The paper states neither the bandwidth nor the "true density" of its real datasets. Here the reference density
+of an object with a known truth is normal around that truth; its width is 1.4826 times the median distance of
+the object's claims from the truth, at least the dataset's unit. Densities of released claims have the
+method's bandwidth, at least that unit. Errors are measured in units of the reference's width, so that objects
+of all scales have equal weight. Orderings and ratios can be compared with the paper, absolute values cannot.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ PAPER_REAL = {
 
 
 def _on_dataset(dataset: Dataset, claims: Claims, settings: Settings) -> Methods:
-    """The methods as somebody would run them who knows the range and the unit of the claims."""
+    """The methods with the dataset's range, and its unit as the smallest bandwidth."""
     tested = PrisCrowd(range=dataset.range, resolution=dataset.unit)
     return Methods(claims, settings, dataset.range, tested=tested)
 
 
 def _references(dataset: Dataset, claims: Claims, truths: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Objects that can be scored (a known truth, at least k claims that differ), and their widths."""
+    """Objects that can be scored (known truth, at least k claims, not all equal), and reference widths."""
     k = PrisCrowd().test.k
     scored, widths = [], []
     for i in np.flatnonzero(~np.isnan(truths)).tolist():
@@ -54,13 +54,13 @@ def _references(dataset: Dataset, claims: Claims, truths: Floats) -> tuple[NDArr
         if x.size < k or x[0] == x[-1]:
             continue
         scored.append(i)
-        around = 1.4826 * float(np.median(np.abs(x - truths[i])))
-        widths.append(max(around, dataset.smallest(truths[i])))
+        deviation = 1.4826 * float(np.median(np.abs(x - truths[i])))
+        widths.append(max(deviation, dataset.smallest(truths[i])))
     return np.array(scored, dtype=np.int64), np.array(widths)
 
 
 def _reference_error(x: Floats, h: float, truth: float, width: float, unit: float) -> float:
-    """ISE against the reference, in units of its width."""
+    """The ISE against the reference density, in units of its width."""
     return error_to_normal((x - truth) / width, max(h, unit) / width, 0.0, 1.0)
 
 
@@ -126,7 +126,7 @@ def real(settings: Settings) -> Outcome:
 def _weighted_centre_error(
     dataset: Dataset, claims: Claims, weights: Weights | None, truths: Floats, scored: NDArray[np.int64]
 ) -> float | None:
-    """The error of the weighted median of the raw claims: what the weights alone achieve."""
+    """The mean error of the weighted medians of raw claims, which shows the effect of weights alone."""
     if weights is None:
         return None
     errors = []
@@ -161,8 +161,8 @@ def _real_scores(
 def _real_picture(rows: list[dict[str, Any]]) -> Any:
     picture, axes = plots.figure(10, 3.2, 1, len(DATASETS))
     for panel, dataset in zip(axes, DATASETS, strict=True):
-        mine = [row for row in rows if row["dataset"] == dataset.name]
-        series = {row["method"]: [row["ise"]] for row in mine}
+        own = [row for row in rows if row["dataset"] == dataset.name]
+        series = {row["method"]: [row["ise"]] for row in own}
         plots.draw_bars(panel, [dataset.name], series, "ISE")
         panel.set_title(dataset.title, fontsize=9)
     return picture
@@ -173,17 +173,17 @@ def cases(settings: Settings) -> Outcome:
     folder = data_folder(settings.data)
     picture, axes = plots.figure(9, 9, len(DATASETS), 2)
     rows: list[dict[str, Any]] = []
-    for place, dataset in enumerate(DATASETS):
+    for line, dataset in enumerate(DATASETS):
         claims, truths = dataset.load(folder)
         weights = _on_dataset(dataset, claims, settings).weights["PrisCrowd"]
         scored, widths = _references(dataset, claims, truths)
-        far = weights.combined * np.repeat(claims.counts(), claims.counts()) < OUTLIER_SHARE
-        outliers = np.add.reduceat(far.astype(np.int64), claims.offsets[:-1])
-        most = np.where(outliers > 0, claims.counts(), 0)[scored]
-        wide = np.argsort(-most, kind="stable")[:2]
-        for column, which in enumerate(wide):
-            row = _case(axes[2 * place + column], claims, weights, truths, int(scored[which]), widths[which])
-            axes[2 * place + column].set_title(f"{dataset.title}, case {column + 1}", fontsize=9)
+        outlying = weights.combined * np.repeat(claims.counts(), claims.counts()) < OUTLIER_SHARE
+        outliers = np.add.reduceat(outlying.astype(np.int64), claims.offsets[:-1])
+        sizes = np.where(outliers > 0, claims.counts(), 0)[scored]
+        largest = np.argsort(-sizes, kind="stable")[:2]
+        for column, index in enumerate(largest):
+            row = _case(axes[2 * line + column], claims, weights, truths, int(scored[index]), widths[index])
+            axes[2 * line + column].set_title(f"{dataset.title}, case {column + 1}", fontsize=9)
             rows.append({"dataset": dataset.name, "case": column + 1, **row})
     return Outcome(
         {"experiment": "priscrowd-cases", "rows": rows},
@@ -205,23 +205,23 @@ def _case(
     x, c = claims.of(index), weights.combined[a:b]
     h = max(float(weights.bandwidth[index]), 0.25 * width)
     points, curves = case_curves(x, weights.user[claims.user_codes[a:b]], c, h)
-    middle = truths[index] + width * np.linspace(-8, 8, 400)
-    points, curves = _also_at(points, middle, x, weights.user[claims.user_codes[a:b]], c, h)
+    around_truth = truths[index] + width * np.linspace(-8, 8, 400)
+    points, curves = _also_at(points, around_truth, x, weights.user[claims.user_codes[a:b]], c, h)
     true = curve(points, np.array([truths[index]]), None, width)
-    gaps = {
+    errors = {
         name: float(np.trapezoid((heights - true) ** 2, points) * width) for name, heights in curves.items()
     }
-    far = c * x.size < OUTLIER_SHARE
-    plots.draw_density(axes, points, {"true": true, **curves}, x, far)
-    return {"claims": int(x.size), "outliers": int(far.sum()), "ise": gaps}
+    outliers = c * x.size < OUTLIER_SHARE
+    plots.draw_density(axes, points, {"true": true, **curves}, x, outliers)
+    return {"claims": int(x.size), "outliers": int(outliers.sum()), "ise": errors}
 
 
 def _also_at(
     points: Floats, more: Floats, x: Floats, g: Floats, c: Floats, h: float
 ) -> tuple[Floats, dict[str, Floats]]:
-    """The same curves at points that also cover the reference."""
-    both = np.unique(np.concatenate([points, more]))
-    return both, case_curves(x, g, c, h, points=both)[1]
+    """`points` and `more` merged, and the case's curves at them."""
+    merged = np.unique(np.concatenate([points, more]))
+    return merged, case_curves(x, g, c, h, points=merged)[1]
 
 
 def count(settings: Settings) -> Outcome:
@@ -238,7 +238,7 @@ def count(settings: Settings) -> Outcome:
         for seed in settings.each_seed():
             rng = seeded(seed)
             release = methods.release("PrisCrowd", rng)
-            # Released claims ascend: take the first ones of a random order.
+            # Released claims ascend, so subsets are taken in a random order.
             order = rng.stream("order", purpose="count").uniforms(len(release))
             errors = np.empty((len(counts), scored.size))
             for place, (i, width) in enumerate(zip(scored, widths, strict=True)):
@@ -308,9 +308,9 @@ def _line_picture(rows: list[dict[str, Any]], keys: tuple[str, str], labels: tup
     picture, axes = plots.figure(10, 5, 2, len(DATASETS))
     for line, (key, label) in enumerate(zip(keys, labels, strict=True)):
         for column, dataset in enumerate(DATASETS):
-            mine = [row for row in rows if row["dataset"] == dataset.name]
+            own = [row for row in rows if row["dataset"] == dataset.name]
             panel = axes[line * len(DATASETS) + column]
-            plots.draw_line(panel, [row["released"] for row in mine], [row[key] for row in mine], label)
+            plots.draw_line(panel, [row["released"] for row in own], [row[key] for row in own], label)
             panel.set_xlabel("released claims for each object")
             panel.set_title(dataset.title, fontsize=9)
             panel.set_ylim(bottom=0)

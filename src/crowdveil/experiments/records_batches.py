@@ -1,9 +1,10 @@
-"""SamPrivSyn's batches: what it believes about two columns that depend on each other, by a batch's size.
+"""SamPrivSyn's batches: its estimate of the mutual information of two columns, by the size of a batch.
 
-Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, figure 8:
-mutual information of marital-status and relationship at epsilon 5, on Adult and SYN3-Adult. The paper tells
-of no repetitions. Beside the pair stands the mean over *all* pairs, which SamPrivSyn draws in proportion:
-from noisy tables mutual information comes out too large, the more so the more cells a pair has.
+Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023,
+doi:10.1007/s11432-022-3583-x, figure 8: mutual information of marital-status and relationship at epsilon 5,
+on Adult and SYN3-Adult. The paper mentions no repetitions. The mean over *all* pairs is added, because
+SamPrivSyn samples pairs in proportion to their estimates: mutual information estimated from noisy tables is
+biased upwards, and more so for pairs with more cells.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ MEASURES = {
 
 def batches(settings: Settings) -> Outcome:
     """Figure 8: mutual information that SamPrivSyn finds between two columns, by the size of a batch."""
-    whole = records_data.adult(data_folder(settings.data))
-    return batched({ADULT: whole, "SYN3-Adult": records_data.syn3(whole)}, PAIR, settings)
+    adult = records_data.adult(data_folder(settings.data))
+    return batched({ADULT: adult, "SYN3-Adult": records_data.syn3(adult)}, PAIR, settings)
 
 
 def batched(
@@ -52,13 +53,13 @@ def batched(
     settings: Settings,
     sizes: Sequence[int] = BATCHES,
 ) -> Outcome:
-    """Mutual information of a pair of these tables' columns, by the size of a batch: means over seeds."""
+    """Mutual information of a pair of columns in each table, by the size of a batch: means over seeds."""
     rows: list[dict[str, Any]] = []
     for table, records in tables.items():
         for size in sizes:
             settings.engine.progress(f"{table}, batches of {size:,}", len(rows) / len(tables) / len(sizes))
-            found = [believed(records, pair, size, seed) for seed in settings.each_seed()]
-            rows.append({"table": table, "batch": size, "seeds": len(found)} | averaged(found))
+            scores = [believed(records, pair, size, seed) for seed in settings.each_seed()]
+            rows.append({"table": table, "batch": size, "seeds": len(scores)} | averaged(scores))
     return Outcome(
         {
             "experiment": "records-batches",
@@ -83,10 +84,10 @@ def batched(
 
 
 def believed(records: Records, pair: tuple[str, str], batch: int, seed: int) -> Scores:
-    """What SamPrivSyn believes about a pair after the last batch, and about all pairs."""
+    """SamPrivSyn's estimates for a pair, and for all pairs, after the last batch."""
     parameters, rng = SamPrivSyn(EPSILON, batch), seeded(seed)
     collection = collected(records, parameters, rng=rng)
-    made = collection.records(len(records), rng=rng)
+    synthetic = collection.records(len(records), rng=rng)
     information = parameters.estimates(records.schema, collection.halves).information
     asked = {table.question.columns: table.asked for table in collection.tables}
     a, b = sorted(records.schema.index(name) for name in pair)
@@ -94,21 +95,25 @@ def believed(records: Records, pair: tuple[str, str], batch: int, seed: int) -> 
     estimated = information.get((a, b), 0.0)
     return {
         "estimated": estimated,
-        "synthetic": information_of(made, pair),
+        "synthetic": information_of(synthetic, pair),
         "true": real,
         "error": abs(estimated - real),
         "asked": float(asked.get((a, b), 0)),
         "mean_of_pairs": sum(information.values()) / len(collection.questions),
         "true_mean_of_pairs": float(np.mean(_all_pairs(records))),
-        "tvd2": distances(records, made, 2).mean,
+        "tvd2": distances(records, synthetic, 2).mean,
     }
 
 
 def truth(records: Records) -> dict[str, Any]:
-    """The pair that really depends most, and the mean of all."""
-    found, names = _all_pairs(records), records.schema.names
-    a, b = list(combinations(range(len(names)), 2))[int(np.argmax(found))]
-    return {"most": [names[a], names[b]], "information": max(found), "mean": float(np.mean(found))}
+    """The pair with the largest true mutual information, and the mean over all pairs."""
+    information, names = _all_pairs(records), records.schema.names
+    a, b = list(combinations(range(len(names)), 2))[int(np.argmax(information))]
+    return {
+        "most": [names[a], names[b]],
+        "information": max(information),
+        "mean": float(np.mean(information)),
+    }
 
 
 def information_of(records: Records, pair: Sequence[str | int]) -> float:
@@ -121,18 +126,18 @@ def _all_pairs(records: Records) -> list[float]:
 
 
 def _picture(rows: list[dict[str, Any]]) -> Figure:
-    """A panel for each table."""
+    """One panel for each table."""
     tables = list(dict.fromkeys(row["table"] for row in rows))
-    made, axes = plots.figure(4.5 * len(tables), 3.4, 1, len(tables))
+    figure, axes = plots.figure(4.5 * len(tables), 3.4, 1, len(tables))
     for panel, table in zip(axes, tables, strict=True):
-        mine = [row for row in rows if row["table"] == table]
-        sizes = [row["batch"] for row in mine]
-        lines = {name: (sizes, [row[key] for row in mine]) for key, name in MEASURES.items()}
-        lines["mean of all pairs"] = (sizes, [row["mean_of_pairs"] for row in mine])
-        lines["true mean of all pairs"] = (sizes, [row["true_mean_of_pairs"] for row in mine])
+        own = [row for row in rows if row["table"] == table]
+        sizes = [row["batch"] for row in own]
+        lines = {name: (sizes, [row[key] for row in own]) for key, name in MEASURES.items()}
+        lines["mean of all pairs"] = (sizes, [row["mean_of_pairs"] for row in own])
+        lines["true mean of all pairs"] = (sizes, [row["true_mean_of_pairs"] for row in own])
         plots.draw_lines(panel, lines, "mutual information, nats", dashed=MEASURES["true"])
         panel.set_xscale("log")
         panel.set_xlabel(f"people of a batch; {table}")
-    made.set_layout_engine("constrained")  # makes room for the legend
-    share_legend(made)
-    return made
+    figure.set_layout_engine("constrained")  # leaves room for the legend
+    share_legend(figure)
+    return figure

@@ -1,9 +1,10 @@
-"""What devices send: bits of a report by method, number of columns and epsilon.
+"""Communication cost: bits of a report by method, number of columns and epsilon.
 
-Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, figure 7. The
-paper's cost is all bits that 30,000 devices send, for LoPub, kRR and SamPrivSyn. It does not say if the pair
-that a device chose is counted. Here it is told apart: a device that tosses the coin itself sends the number
-of its question too; one that was assigned a question does not, as everybody knows it.
+Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023,
+doi:10.1007/s11432-022-3583-x, figure 7. The paper's cost is the number of bits that 30,000 devices send, for
+LoPub, kRR and SamPrivSyn. It does not say whether the index of the sampled pair is included. Here it is
+counted separately: a device that samples its own question also sends the index of the question; a device with
+an assigned question does not, because the assignment is public.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from crowdveil.synthesis.registry import METHODS
 COST_EPSILONS = (1.0, 4.0, 10.0)
 DEVICES = 30_000  # as in the paper
 DIMENSIONS = (4, 6, 9, 12, 15)  # the first columns of SYN3-Adult, of which nine are Adult's
-ALL_COLUMNS = ("lopub", "krr")  # whose reports have the same length whatever is told
-FEW = 100  # records that are enough to learn that length
+ALL_COLUMNS = ("lopub", "krr")  # methods whose reports have a fixed length
+FEW = 100  # records, enough to measure that length
 
 
 def cost(settings: Settings) -> Outcome:
     """Figure 7: bits that a device sends, by the number of columns and by epsilon; one seed."""
     folder = data_folder(settings.data)
     wide = records_data.syn3(records_data.adult(folder))
-    tables = {f"{many} columns of Adult": wide.select(range(many)) for many in DIMENSIONS}
+    tables = {f"{count} columns of Adult": wide.select(range(count)) for count in DIMENSIONS}
     return priced({**tables, BANK: records_data.bank(folder)}, settings, contestants(papers_batch=False))
 
 
@@ -48,15 +49,15 @@ def priced(
     rivals: Sequence[Contestant],
     epsilons: Sequence[float] = COST_EPSILONS,
 ) -> Outcome:
-    """What reports about these tables cost, by method and epsilon."""
+    """The cost of reports about `tables`, by method and epsilon."""
     rows: list[dict[str, Any]] = []
-    many = len(tables) * len(rivals) * len(epsilons)
+    total = len(tables) * len(rivals) * len(epsilons)
     for table, records in tables.items():
         for rival in rivals:
             for epsilon in epsilons:
-                settings.engine.progress(f"{table}, {rival.name}, epsilon {epsilon:g}", len(rows) / many)
-                spent = price(records, rival, epsilon, settings.first_seed)
-                rows.append({"table": table, "method": rival.name, "epsilon": epsilon} | spent)
+                settings.engine.progress(f"{table}, {rival.name}, epsilon {epsilon:g}", len(rows) / total)
+                costs = price(records, rival, epsilon, settings.first_seed)
+                rows.append({"table": table, "method": rival.name, "epsilon": epsilon} | costs)
     return Outcome(
         {"experiment": "records-cost", "seeds": 1, "devices": DEVICES, "rows": rows},
         ["table", "method", "epsilon", "bits of a report", "to tell the question", "all devices, megabits"],
@@ -72,7 +73,7 @@ def priced(
 
 
 def price(records: Records, rival: Contestant, epsilon: float, seed: int) -> dict[str, Any]:
-    """Bits of a report on average, of its question's number, and of the paper's 30,000 reports."""
+    """Mean bits of a report, bits of the index of its question, and megabits of 30,000 reports."""
     reporting = records.take(np.arange(min(len(records), FEW if rival.method in ALL_COLUMNS else DEVICES)))
     bits = rival.synthesize(reporting, epsilon, seed, rows=1).report_bits
     parameters = METHODS[rival.method].parameters(epsilon, **rival.settings)
@@ -85,18 +86,18 @@ def price(records: Records, rival: Contestant, epsilon: float, seed: int) -> dic
 
 
 def questions_of(parameters: Any, schema: Schema) -> int:
-    """How many questions there are, of which a device is asked one; 1 where all are asked the same."""
+    """The number of questions of which each device gets one; 1 if all devices get the same."""
     return len(parameters.questions(schema)) if isinstance(parameters, Design) else 1
 
 
 def _picture(rows: list[dict[str, Any]], epsilons: Sequence[float]) -> Figure:
-    """A panel for each epsilon: bits of a report against the number of columns, Adult's only."""
-    made, axes = plots.figure(3.8 * len(epsilons), 3.6, 1, len(epsilons))
+    """One panel for each epsilon: bits of a report by the number of columns, for Adult only."""
+    figure, axes = plots.figure(3.8 * len(epsilons), 3.6, 1, len(epsilons))
     for panel, epsilon in zip(axes, epsilons, strict=True):
-        mine = [row for row in rows if row["epsilon"] == epsilon and row["table"] != BANK]
-        plots.draw_lines(panel, lines_over(mine, "columns", "bits"), "bits of a report", dashed=INDEPENDENT)
-        plots.scale_by_logarithm(panel, sorted({row["columns"] for row in mine}))
+        own = [row for row in rows if row["epsilon"] == epsilon and row["table"] != BANK]
+        plots.draw_lines(panel, lines_over(own, "columns", "bits"), "bits of a report", dashed=INDEPENDENT)
+        plots.scale_by_logarithm(panel, sorted({row["columns"] for row in own}))
         panel.set_xlabel(f"columns; epsilon {epsilon:g}")
-    made.set_layout_engine("constrained")  # makes room for the legend
-    share_legend(made)
-    return made
+    figure.set_layout_engine("constrained")  # leaves room for the legend
+    share_legend(figure)
+    return figure

@@ -1,10 +1,11 @@
-"""The records paper's real data: Adult with what it makes of it, and Bank Marketing.
+"""The real data of the records paper: Adult with three variants, and Bank Marketing.
 
-Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, Table 2.
+Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023,
+doi:10.1007/s11432-022-3583-x, Table 2.
 
-Domains are those of the datasets' public descriptions (UCI Machine Learning Repository), written down here;
-numbers have round bins, chosen with the columns' ranges in view. The paper has 30,128 rows of Adult where
-there are 30,162 complete ones, and 45,210 of Bank Marketing where there are 45,211; its bins are not told.
+Domains follow the datasets' public descriptions (UCI Machine Learning Repository). Numeric columns have round
+bins, chosen with knowledge of the columns' ranges. The paper has 30,128 rows of Adult, where
+30,162 rows are complete, and 45,210 rows of Bank Marketing, which has 45,211; it does not state its bins.
 Never-worked is a declared value that no complete row of Adult has.
 """
 
@@ -98,8 +99,7 @@ BANK = Schema(
     )
 )
 
-# Six columns that are there a second time in SYN3. The paper does not name them; with these its domain of
-# 2^44 comes out.
+# The six duplicated columns of SYN3. The paper does not name them; with these the domain has its 2^44 cells.
 REPEATED = ("workclass", "education", "marital-status", "occupation", "relationship", "race")
 
 
@@ -114,7 +114,7 @@ def bank(folder: Path) -> Records:
 
 
 def replicated(records: Records, times: int) -> Records:
-    """Every row that many times."""
+    """Every row repeated `times` times."""
     return Records(records.schema, np.tile(records.codes, (times, 1)))
 
 
@@ -129,9 +129,9 @@ def syn2(records: Records) -> Records:
 
 
 def syn3(records: Records) -> Records:
-    """SYN3: six columns once more, with the same values, under names that end in "-again"."""
+    """SYN3: six columns are duplicated under names that end in "-again"."""
     repeated = [records.schema.columns[records.schema.index(name)] for name in REPEATED]
-    again = tuple(Column(f"{column.name}-again", column.values, column.edges) for column in repeated)
-    schema = Schema((*records.schema.columns, *again))
-    places = [records.schema.index(name) for name in REPEATED]
-    return Records(schema, np.hstack([records.codes, records.codes[:, places]]))
+    copies = tuple(Column(f"{column.name}-again", column.values, column.edges) for column in repeated)
+    schema = Schema((*records.schema.columns, *copies))
+    indices = [records.schema.index(name) for name in REPEATED]
+    return Records(schema, np.hstack([records.codes, records.codes[:, indices]]))

@@ -1,6 +1,7 @@
-"""The records paper's Table 2: its data sets, counted, beside what it prints.
+"""Table 2 of the records paper: the sizes of its data sets, counted here and as printed.
 
-Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023.
+Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023,
+doi:10.1007/s11432-022-3583-x.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FACTS = ("rows", "columns", "domain")
 
 @dataclass(frozen=True)
 class Printed:
-    """What Table 2 says of a data set, and where that cannot be."""
+    """The row of a data set in Table 2, with a remark on errors in it."""
 
     rows: int
     columns: int
@@ -55,13 +56,13 @@ PRINTED = {
 def data(settings: Settings) -> Outcome:
     """Table 2: rows, columns and possible records of the data sets, beside the paper's."""
     folder = data_folder(settings.data)
-    whole = records_data.adult(folder)
-    made = {name: make(whole) for name, make in VARIANTS.items()}
-    return described({ADULT: whole, **made, BANK: records_data.bank(folder)})
+    adult = records_data.adult(folder)
+    variants = {name: make(adult) for name, make in VARIANTS.items()}
+    return described({ADULT: adult, **variants, BANK: records_data.bank(folder)})
 
 
 def described(tables: Mapping[str, Records]) -> Outcome:
-    """These tables, counted."""
+    """The sizes of `tables`, with the paper's."""
     rows = [facts(name, records) for name, records in tables.items()]
     return Outcome(
         {"experiment": "records-data", "rows": rows},
@@ -74,15 +75,15 @@ def described(tables: Mapping[str, Records]) -> Outcome:
 
 
 def facts(name: str, records: Records) -> dict[str, Any]:
-    """The line of Table 2, and how many different records there are, and how many of these only once."""
-    held, times = np.unique(records.codes, axis=0, return_counts=True)
+    """The row of Table 2, the number of distinct records, and the number of records that occur once."""
+    distinct, times = np.unique(records.codes, axis=0, return_counts=True)
     printed = PRINTED.get(name)
     return {
         "table": name,
         "rows": len(records),
         "columns": len(records.schema.columns),
         "domain": log2(prod(records.schema.sizes)),
-        "different": len(held),
+        "different": len(distinct),
         "only_once": int((times == 1).sum()),
         "printed": {key: getattr(printed, key) for key in FACTS} if printed else None,
         "remark": printed.remark if printed else "",
@@ -90,8 +91,8 @@ def facts(name: str, records: Records) -> dict[str, Any]:
 
 
 def _lines(row: dict[str, Any]) -> list[list[str]]:
-    """A line of what we count and one of what the paper prints."""
-    found = [
+    """One line of counted and one of printed figures."""
+    counted = [
         row["table"],
         f"{row['rows']:,}",
         str(row["columns"]),
@@ -99,16 +100,16 @@ def _lines(row: dict[str, Any]) -> list[list[str]]:
         f"{row['different']:,}",
         "",
     ]
-    known = row["printed"]
-    if known is None:
-        return [found]
-    printed = ["  in the paper", f"{known['rows']:,}", str(known["columns"]), f"2^{known['domain']}", "-"]
-    return [found, [*printed, row["remark"]]]
+    paper = row["printed"]
+    if paper is None:
+        return [counted]
+    printed = ["  in the paper", f"{paper['rows']:,}", str(paper["columns"]), f"2^{paper['domain']}", "-"]
+    return [counted, [*printed, row["remark"]]]
 
 
 def _picture(rows: list[dict[str, Any]]) -> Figure:
-    """Rows, and the logarithm of the domain: ours and the paper's."""
-    made, axes = plots.figure(11.0, 3.0, 1, 2)
+    """Rows and the logarithm of the domain, counted and as printed."""
+    figure, axes = plots.figure(11.0, 3.0, 1, 2)
     for panel, key, label in zip(axes, ("rows", "domain"), ("rows", "log2 of the domain"), strict=True):
         series = {
             "counted": [row[key] for row in rows],
@@ -116,4 +117,4 @@ def _picture(rows: list[dict[str, Any]]) -> Figure:
         }
         plots.draw_bars(panel, [row["table"] for row in rows], series, label)
         panel.tick_params(axis="x", labelsize=7)
-    return made
+    return figure

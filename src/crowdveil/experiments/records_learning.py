@@ -1,9 +1,9 @@
-"""What can be learned from synthetic tables: models are tested on real rows that nobody reported about.
+"""Models trained on synthetic tables and tested on held-out real rows, which are in no report.
 
-Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023, figure 6. The
-paper tells accuracy alone, and that of its model of Adult's original rows, .746, is below that of whoever
-always says the more frequent label: as if it had learned on numbered categories. Here they are one-hot, and
-AUC is told too.
+Reference: Chen et al., *Locally differentially private high-dimensional data synthesis*, 2023,
+doi:10.1007/s11432-022-3583-x, figure 6. The paper gives only accuracies. The accuracy of its model of Adult's
+original rows, .746, is below that of the majority label, as if categories had been encoded as numbers. Here
+they are one-hot, and AUC is given too.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LABELS = {ADULT: records_data.ADULT_LABEL, BANK: records_data.BANK_LABEL}
 PRINTED = {ADULT: 0.746, BANK: 0.887}  # the paper: logistic regression's accuracy on original rows
 MODELS = {"logistic regression": "logistic", "boosting": "boosting"}
 SCORES = ("logistic_auc", "logistic_accuracy", "boosting_auc", "boosting_accuracy")
-NO_SKILL = 0.5  # AUC of models that say the same about everybody
+NO_SKILL = 0.5  # AUC of models with constant predictions
 UNLABELLED = "crowdveil, no label"
 
 
 def learning(settings: Settings) -> Outcome:
     """Figure 6: what models that learned from synthetic rows reach on held-out real ones."""
-    import crowdveil.evaluation.models  # noqa: F401, before anything is synthesized: is scikit-learn there?
+    import crowdveil.evaluation.models  # noqa: F401, fail early without scikit-learn
 
     folder = data_folder(settings.data)
     tables = {ADULT: records_data.adult(folder), BANK: records_data.bank(folder)}
@@ -49,14 +49,14 @@ def learning(settings: Settings) -> Outcome:
 
 
 def with_label(rivals: Sequence[Contestant], label: str) -> tuple[Contestant, ...]:
-    """The same; the project's own method with the label, which others cannot be told, and without."""
-    found: list[Contestant] = []
+    """The contestants, with our method twice: with the label, which other methods cannot use, and without."""
+    extended: list[Contestant] = []
     for rival in rivals:
         if rival.method == OURS:
-            found += [Contestant(rival.name, OURS, {"label": label}), Contestant(UNLABELLED, OURS)]
+            extended += [Contestant(rival.name, OURS, {"label": label}), Contestant(UNLABELLED, OURS)]
         else:
-            found.append(rival)
-    return tuple(found)
+            extended.append(rival)
+    return tuple(extended)
 
 
 def taught(
@@ -66,7 +66,7 @@ def taught(
     rivals: Mapping[str, Sequence[Contestant]],
     epsilons: Sequence[float] = EPSILONS,
 ) -> Outcome:
-    """What is learned from synthetic tables made of these, by method and epsilon."""
+    """Scores of models trained on synthetic versions of `tables`, by method and epsilon."""
     rows = [
         row
         for table, records in tables.items()
@@ -95,13 +95,13 @@ def taught(
 
 
 def scored(records: Records, label: str, rival: Contestant, epsilon: float, seed: int) -> Scores:
-    """Accuracy and AUC on a fifth of the rows of models that learned from what the others reported."""
+    """Accuracy and AUC on a fifth of the rows, of models trained on records from the other rows' reports."""
     train, test = records_data.split(records, rng=seeded(seed))
-    made = rival.synthesize(train, epsilon, seed)
-    found = learned(train, test, made.records, label)
-    scores: Scores = {"majority": found.majority.accuracy}
+    synthetic = rival.synthesize(train, epsilon, seed)
+    models = learned(train, test, synthetic.records, label)
+    scores: Scores = {"majority": models.majority.accuracy}
     for name, key in MODELS.items():
-        for begin, reached in (("", found.synthetic[name]), ("real_", found.real[name])):
-            scores[f"{begin}{key}_accuracy"] = reached.accuracy
-            scores[f"{begin}{key}_auc"] = NO_SKILL if reached.auc is None else reached.auc
+        for prefix, quality in (("", models.synthetic[name]), ("real_", models.real[name])):
+            scores[f"{prefix}{key}_accuracy"] = quality.accuracy
+            scores[f"{prefix}{key}_auc"] = NO_SKILL if quality.auc is None else quality.auc
     return scores

@@ -1,4 +1,4 @@
-"""Methods side by side on the same records, at every epsilon and over seeds: what experiments share."""
+"""Trials of all methods on the same records, over epsilons and seeds; shared by the records experiments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Scores = dict[str, float]
 
 @dataclass(frozen=True)
 class Contestant:
-    """A method with settings beside epsilon, and the name that it has in tables."""
+    """A method with settings besides epsilon, and its name in tables."""
 
     name: str
     method: str
@@ -36,24 +36,24 @@ class Contestant:
     def synthesize(
         self, records: Records, epsilon: float, seed: int, *, rows: int | None = None
     ) -> Synthetic:
-        """Synthetic records from reports of these."""
-        chosen = METHODS[self.method]
-        parameters = chosen.parameters(epsilon, **self.settings)
-        return chosen.synthesize(records, parameters, rows=rows, rng=seeded(seed))
+        """Synthetic records from reports about `records`."""
+        method = METHODS[self.method]
+        parameters = method.parameters(epsilon, **self.settings)
+        return method.synthesize(records, parameters, rows=rows, rng=seeded(seed))
 
 
 PAPERS_BATCH = Contestant("samprivsyn, B = 30,000", SAMPLED, {"batch": 30_000})
-"""With the paper's batches on Adult and what is made of it; its 2,000 on Bank Marketing are what we have."""
+"""SamPrivSyn with the paper's batches on Adult and its variants; those on Bank Marketing (2,000) are ours."""
 
 
 def contestants(*, papers_batch: bool) -> tuple[Contestant, ...]:
-    """All methods with their own settings; SamPrivSyn also with the paper's batches, where they differ."""
-    found: list[Contestant] = []
+    """All methods with default settings, and SamPrivSyn also with the paper's batches if `papers_batch`."""
+    entered: list[Contestant] = []
     for name in METHODS:
-        found.append(Contestant(name, name))
+        entered.append(Contestant(name, name))
         if name == SAMPLED and papers_batch:
-            found.append(PAPERS_BATCH)
-    return tuple(found)
+            entered.append(PAPERS_BATCH)
+    return tuple(entered)
 
 
 Trial = Callable[[Contestant, float, int], Scores]
@@ -67,40 +67,40 @@ def rows_over(
     trial: Trial,
     engine: LocalEngine,
 ) -> list[dict[str, Any]]:
-    """A row for each method and epsilon: mean scores over seeds, with their deviation."""
+    """One row for each method and epsilon: means and standard deviations of scores over seeds."""
     rows: list[dict[str, Any]] = []
     for rival in rivals:
         for epsilon in epsilons:
             engine.progress(
                 f"{table}, {rival.name}, epsilon {epsilon:g}", len(rows) / len(rivals) / len(epsilons)
             )
-            found = [trial(rival, epsilon, seed) for seed in seeds]
-            setting = {"table": table, "method": rival.name, "epsilon": epsilon, "seeds": len(found)}
-            rows.append(setting | averaged(found))
+            scores = [trial(rival, epsilon, seed) for seed in seeds]
+            setting = {"table": table, "method": rival.name, "epsilon": epsilon, "seeds": len(scores)}
+            rows.append(setting | averaged(scores))
     engine.progress(table, 1.0)
     return rows
 
 
-def averaged(found: Sequence[Scores]) -> Scores:
-    """The mean of each score over seeds, and under `..._sd` its standard deviation from seed to seed."""
+def averaged(scores: Sequence[Scores]) -> Scores:
+    """The mean of each score over seeds, and under `..._sd` its standard deviation."""
     means: Scores = {}
-    for key in found[0]:
-        values = np.array([each[key] for each in found])
+    for key in scores[0]:
+        values = np.array([trial[key] for trial in scores])
         means[key] = float(values.mean())
         means[f"{key}_sd"] = float(values.std(ddof=1)) if values.size > 1 else 0.0
     return means
 
 
 def picture(rows: Sequence[dict[str, Any]], measure: str, label: str) -> Figure:
-    """A panel for each table: a measure against epsilon, a line for each method."""
+    """One panel for each table: a measure against epsilon, with one line for each method."""
     tables = list(dict.fromkeys(row["table"] for row in rows))
     columns = min(COLUMNS, len(tables))
-    down = -(-len(tables) // columns)
-    made, axes = plots.figure(max(6.0, 3.8 * columns), 0.6 + 3.2 * down, down, columns)
+    lines = -(-len(tables) // columns)
+    figure, axes = plots.figure(max(6.0, 3.8 * columns), 0.6 + 3.2 * lines, lines, columns)
     for panel, table in zip(axes, tables, strict=False):
-        mine = [row for row in rows if row["table"] == table]
-        plots.draw_lines(panel, lines_over(mine, "epsilon", measure), label, dashed=INDEPENDENT)
+        own = [row for row in rows if row["table"] == table]
+        plots.draw_lines(panel, lines_over(own, "epsilon", measure), label, dashed=INDEPENDENT)
         panel.set_xlabel(f"epsilon; {table}")
-    made.set_layout_engine("constrained")  # makes room for the legend
-    share_legend(made)
-    return made
+    figure.set_layout_engine("constrained")  # leaves room for the legend
+    share_legend(figure)
+    return figure

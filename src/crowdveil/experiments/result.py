@@ -1,4 +1,4 @@
-"""What an experiment gives: figures for machines, a table for people, and a picture."""
+"""The settings and the result of an experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crowdveil.report.plots import Figure
 
 @dataclass(frozen=True)
 class Settings:
-    """What an experiment may use."""
+    """The seeds, engine and data folder of an experiment."""
 
     seeds: int
     engine: LocalEngine
@@ -26,7 +26,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An experiment's result."""
+    """The result of an experiment: figures as JSON data, a table with header and remark, and a picture."""
 
     figures: dict[str, Any]
     header: list[str]

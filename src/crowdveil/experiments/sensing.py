@@ -1,12 +1,12 @@
-"""The sensing paper's simulated experiments: figures 2 to 5, with errors to the truth beside its own measure.
+"""The simulated experiments of the sensing paper, figures 2 to 5, with errors to the truth added.
 
 Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd Sensing Systems*, 2018.
 Notation: lambda1, lambda2 = rates of users' error variances and of the variances of their noise; S users.
 
-The paper's figures are drawn without numbers; its text has one, "less than 0.1" at an average noise near 1.
-It states neither b nor eta, which make the width gamma_s/lambda1 that its epsilon is for: see `B` and `ETA`.
-It clamps nothing. Here devices clamp to a public range that is ten mean deviations wider than the truths on
-either side, so that next to no claim is moved, and no promise is meant: epsilons are the paper's.
+The paper's figures have no numbers; its text has one, "less than 0.1" at an average noise near 1. The paper
+states neither b nor eta, which determine the width gamma_s/lambda1 for which its epsilon holds: see `B` and
+`ETA`. It does not clamp claims. Here devices clamp them to a public range that exceeds the truths by ten mean
+deviations on either side, which changes almost no claim. Epsilons are the paper's and not guarantees of ours.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from crowdveil.truth import gtm
 from crowdveil.truth.registry import Discover
 from crowdveil.truths import Truths
 
-NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)  # average ones
-HEADLINE_NOISE, HEADLINE = 1.0, 0.1  # the paper: near this noise the change is less than this
-B, ETA = 2.0, 0.9  # by the paper's lemma its width then covers 78 % of differences
+NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)  # average noises
+HEADLINE_NOISE, HEADLINE = 1.0, 0.1  # the paper: near this average noise the change is below this
+B, ETA = 2.0, 0.9  # with these the paper's width covers 78 % of differences, by its lemma
 DELTAS = (0.1, 0.3, 0.5)
 DELTA = 0.3
 LAMBDAS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -63,11 +63,11 @@ def _trials(
     tried: Mapping[str, Discover] = METHODS,
     **setting: float,
 ) -> list[dict[str, Any]]:
-    """Rows of mean scores over the seeds, at that average noise and whatever else is the setting."""
+    """Rows of mean scores over the seeds, at the average noise `noise`; `setting` is added to each row."""
     scores = [trial(simulation, noise, seed, settings.engine, tried) for seed in settings.each_seed()]
-    told = {**setting, "noise": noise}
-    settings.engine.progress(", ".join(f"{key} {value:g}" for key, value in told.items()), 1.0)
-    return averaged(scores, **told)
+    labels = {**setting, "noise": noise}
+    settings.engine.progress(", ".join(f"{key} {value:g}" for key, value in labels.items()), 1.0)
+    return averaged(scores, **labels)
 
 
 # --- Figure 2 -----------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def tradeoff(settings: Settings) -> Outcome:
         rows += _trials(simulation, noise, settings)
         privacy += [privacy_at(simulation, noise, delta) for delta in DELTAS]
     change, error = by_setting(rows, "noise", "mae_change"), by_setting(rows, "noise", "error")
-    told = {row["noise"]: row for row in privacy if row["delta"] == DELTA}
+    at_delta = {row["noise"]: row for row in privacy if row["delta"] == DELTA}
     return Outcome(
         {
             "experiment": "sensing-tradeoff",
@@ -93,8 +93,8 @@ def tradeoff(settings: Settings) -> Outcome:
         list(TRADEOFF_HEADER),
         [
             [f"{noise:g}"]
-            + [f"{told[noise]['epsilon']:.3g}"]
-            + [f"{told[noise][key]:.3f}" for key in ("claim_delta", "user_delta", "claim_delta_in_range")]
+            + [f"{at_delta[noise]['epsilon']:.3g}"]
+            + [f"{at_delta[noise][key]:.3f}" for key in ("claim_delta", "user_delta", "claim_delta_in_range")]
             + [f"{change[noise][name]:.3f}" for name in ("crh", "gtm", "mean")]
             + [_headline(noise)]
             + [f"{error[noise][name]:.3f}" for name in ("crh", "gtm", "mean", AWARE, ORACLE)]
@@ -108,10 +108,10 @@ def tradeoff(settings: Settings) -> Outcome:
 
 
 def privacy_at(simulation: SimulatedSensing, noise: float, delta: float) -> dict[str, Any]:
-    """The epsilon of the paper's theorem at that noise and delta, beside the deltas that hold there.
+    """The epsilon of the paper's theorem at this noise and delta, and the deltas that hold at that epsilon.
 
-    Those are upper bounds, nearly exact for many claims. `user_delta_at_least` is a lower bound: the average
-    of a user's noisy claims shows that much.
+    These deltas are upper bounds, nearly exact for many claims. `user_delta_at_least` is a lower bound, from
+    the mean of a user's noisy claims.
     """
     rate = rate_of(noise)
     gamma = B * sqrt(-2.0 * log1p(-ETA))
@@ -220,20 +220,20 @@ def methods(settings: Settings) -> Outcome:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, str, list[str]]]:
-    """A line of changes and one of errors for each setting: the setting, a name, a cell for each method."""
+    """A line of changes and one of errors for each setting: the setting, a name, cells by method."""
     lines = []
     for measure, name in (("mae_change", "change"), ("error", "error")):
-        for at, found in by_setting(rows, key, measure).items():
-            lines.append((at, f"{at:g} {name}", [f"{value:.3f}" for value in found.values()]))
+        for at, by_method in by_setting(rows, key, measure).items():
+            lines.append((at, f"{at:g} {name}", [f"{value:.3f}" for value in by_method.values()]))
     return sorted(lines, key=lambda line: line[0])
 
 
 def _picture(
     rows: Sequence[Mapping[str, Any]], key: str, label: str, noises: Mapping[float, float] | None = None
 ) -> Figure:
-    """Changes and errors as lines over the settings, and the noise where it differs between them."""
+    """Changes and errors as lines over the settings, and the noise if it differs between them."""
     picture, axes = plots.figure(10.5 if noises else 8.5, 3.8, 1, 3 if noises else 2)
-    shown = [row for row in rows if row[key]]  # logarithms have no place for 0
+    shown = [row for row in rows if row[key]]  # 0 cannot be drawn on a logarithmic axis
     plots.draw_lines(axes[0], lines_over(shown, key, "mae_change"), "MAE change", dashed=ORACLE)
     plots.draw_lines(axes[1], lines_over(shown, key, "error"), "error to the truth", dashed=ORACLE)
     if noises:

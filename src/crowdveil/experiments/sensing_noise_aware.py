@@ -1,7 +1,6 @@
-"""What knowing the noise is worth: truths from claims with Laplace noise, on data it was tuned on and others.
+"""The benefit of knowing the noise law: truths from noisy claims, on tuning data and on other data.
 
-Beside the methods stands a constant, the best one there is (the mean of the truths): whoever does worse would
-better not look at the claims.
+The mean of the truths is added as a constant estimate; a method with a larger error is useless.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ METHODS = ("noise-aware", "gtm", "mean", "median", "constant")
 
 @dataclass(frozen=True)
 class Source:
-    """Claims with truths, and whether the method was first made with a look at them."""
+    """Claims with truths, and whether they were used when the method was developed."""
 
     dataset: Dataset | SimulatedSensing
     seen: bool
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """The name in tables."""
         return self.dataset.name if isinstance(self.dataset, Dataset) else "simulated"
 
 
@@ -66,8 +65,8 @@ def gained(settings: Settings) -> Outcome:
                     rng = seeded(seed)
                     loaded = source.dataset.claims(rng=rng), source.dataset.truth_values(rng=rng)
                 trials.append(_errors(*loaded, source.dataset.range, noise, level, seed, settings.engine))
-            found = {name: float(np.mean([trial[name] for trial in trials])) for name in trials[0]}
-            rows.append({"dataset": source.name, "seen": source.seen, "noise": noise, "level": level} | found)
+            means = {name: float(np.mean([trial[name] for trial in trials])) for name in trials[0]}
+            rows.append({"dataset": source.name, "seen": source.seen, "noise": noise, "level": level} | means)
         settings.engine.progress(f"noise-aware, {source.name}", 1.0)
     return Outcome(
         {"experiment": "sensing-noise-aware", "seeds": settings.seeds, "rows": rows},
@@ -101,7 +100,7 @@ def _errors(
     seed: int,
     engine: LocalEngine,
 ) -> dict[str, float]:
-    """Every method's error, and how many intervals cover."""
+    """The error of each method, and the coverage of the intervals."""
     device = _mechanism(claims, limits, noise, level)
     noisy = perturb(claims, device, rng=seeded(seed)).claims
     aware = noise_aware.discover(noisy, device.law, engine=engine)
@@ -114,8 +113,8 @@ def _errors(
     known = ~np.isnan(truths)
     inside = (low <= truths) & (truths <= high)
     errors = {
-        name: float(np.nanmean(np.abs(np.clip(found, limits.low, limits.high) - truths)))
-        for name, found in estimates.items()
+        name: float(np.nanmean(np.abs(np.clip(estimate, limits.low, limits.high) - truths)))
+        for name, estimate in estimates.items()
     }
     return errors | {"covered": float(inside[known].mean())}
 
@@ -124,8 +123,8 @@ def _picture(rows: list[dict[str, Any]]) -> Any:
     names = list(dict.fromkeys(row["dataset"] for row in rows))
     picture, axes = plots.figure(11, 6.2 if len(names) > 3 else 3.2, ceil(len(names) / 3), min(3, len(names)))
     for panel, name in zip(axes, names, strict=True):
-        mine = [row for row in rows if row["dataset"] == name and row["noise"] == "laplace"]
-        series = {method: [row[method] for row in mine] for method in METHODS}
-        plots.draw_bars(panel, [f"{row['level']:g}" for row in mine], series, "error to the truth")
+        own = [row for row in rows if row["dataset"] == name and row["noise"] == "laplace"]
+        series = {method: [row[method] for row in own] for method in METHODS}
+        plots.draw_bars(panel, [f"{row['level']:g}" for row in own], series, "error to the truth")
         panel.set_xlabel(f"epsilon, {name}")
     return picture

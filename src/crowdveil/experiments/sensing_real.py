@@ -1,10 +1,11 @@
-"""The sensing paper's application and its cost: figures 6 to 8.
+"""The application of the sensing paper and its cost: figures 6 to 8.
 
 Reference: Li et al., *Towards Differentially Private Truth Discovery for Crowd Sensing Systems*, 2018.
 
-The paper's claims (247 phones, 129 hallway segments) cannot be had. `FLOORPLAN` has their shape and is
-**simulated**; what real claims do, two public datasets show. Noise is c times the variance of claims within
-objects, measured on the raw claims: an experiment may do that, a campaign must choose its noise beforehand.
+The paper's claims (247 phones, 129 hallway segments) are not available. `FLOORPLAN` has their size and is
+**simulated**; two public datasets have real claims. The variance of the noise is c times the variance of
+claims within objects, measured on raw claims: this is fine for an experiment, but a campaign must choose its
+noise in advance.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Source:
-    """Claims with known truths: the same for every seed, or simulated anew."""
+    """Claims with known truths: the same for every seed, or simulated from the seed."""
 
     name: str
     simulated: bool
@@ -78,8 +79,8 @@ def _real_sources(folder: Path) -> list[Source]:
         loaded = dataset.load(folder)
         return Source(dataset.name, False, dataset.range, lambda _: loaded)
 
-    known = {dataset.name: dataset for dataset in DATASETS}
-    return [source(known[name]) for name in REAL]
+    by_name = {dataset.name: dataset for dataset in DATASETS}
+    return [source(by_name[name]) for name in REAL]
 
 
 # --- Figure 6 -----------------------------------------------------------------------------------------------
@@ -98,9 +99,9 @@ def real(settings: Settings) -> Outcome:
         {"experiment": "sensing-real", "seeds": settings.seeds, "rows": rows},
         ["dataset, noise", *SHOWN, "change: gtm", "crh", "mean"],
         [
-            [case, *[f"{found[name]:.4g}" for name in SHOWN]]
+            [case, *[f"{errors[name]:.4g}" for name in SHOWN]]
             + [f"{change[case][name]:.4g}" for name in ("gtm", "crh", "mean")]
-            for case, found in error.items()
+            for case, errors in error.items()
         ],
         _real_picture(rows),
         "Error to the known truths, in the unit of the claims; change: between the aggregates before and "
@@ -111,7 +112,7 @@ def real(settings: Settings) -> Outcome:
 
 
 def scores_of(source: Source, settings: Settings) -> list[dict[str, Any]]:
-    """Rows of mean scores for each noise; without noise the same claims need one seed only."""
+    """Rows of mean scores for each noise ratio; real claims without noise need only one seed."""
     rows = []
     for ratio in RATIOS:
         trials: list[dict[str, Score]] = []
@@ -121,8 +122,8 @@ def scores_of(source: Source, settings: Settings) -> list[dict[str, Any]]:
             noisy, law = claims, None
             if ratio:
                 device = mechanism(1.0 / (ratio * variance_within(claims)), source.range)
-                made = perturb(claims, device, rng=seeded(seed))
-                noisy, law, clamped = made.claims, made.law, made.clamped
+                reports = perturb(claims, device, rng=seeded(seed))
+                noisy, law, clamped = reports.claims, reports.law, reports.clamped
             trials.append(compare(claims, noisy, truths, METHODS, settings.engine, law))
             if not (ratio or source.simulated):
                 break
@@ -143,8 +144,8 @@ def _real_picture(rows: Sequence[dict[str, Any]]) -> Figure:
     names = list(dict.fromkeys(row["dataset"] for row in rows))
     picture, axes = plots.figure(11, 3.4, 1, len(names))
     for panel, name in zip(axes, names, strict=True):
-        mine = [row for row in rows if row["dataset"] == name]
-        series = {method: [row["error"] for row in mine if row["method"] == method] for method in SHOWN}
+        own = [row for row in rows if row["dataset"] == name]
+        series = {method: [row["error"] for row in own if row["method"] == method] for method in SHOWN}
         plots.draw_bars(panel, [f"c = {ratio:g}" for ratio in RATIOS], series, "error to the truth")
         panel.set_xlabel(name)
     return picture
@@ -158,26 +159,26 @@ def weights(settings: Settings) -> Outcome:
     agreement = []
     shown: dict[str, Floats] = {}
     for seed in settings.each_seed():
-        found = _weights_under(seed, settings)
-        shown = shown or found
-        before, noise = found["error_variance"], found["noise_variance"]
+        of_seed = _weights_under(seed, settings)
+        shown = shown or of_seed
+        before, noise = of_seed["error_variance"], of_seed["noise_variance"]
         agreement.append(
             {
-                "original, true weights": _rank_correlation(found["original"], found["original_true"]),
-                "noisy, true weights": _rank_correlation(found["noisy"], found["noisy_true"]),
-                "original, precisions": _rank_correlation(found["original"], 1.0 / before),
-                "noisy, precisions": _rank_correlation(found["noisy"], 1.0 / (before + noise)),
-                "noisy, precisions before noise": _rank_correlation(found["noisy"], 1.0 / before),
+                "original, true weights": _rank_correlation(of_seed["original"], of_seed["original_true"]),
+                "noisy, true weights": _rank_correlation(of_seed["noisy"], of_seed["noisy_true"]),
+                "original, precisions": _rank_correlation(of_seed["original"], 1.0 / before),
+                "noisy, precisions": _rank_correlation(of_seed["noisy"], 1.0 / (before + noise)),
+                "noisy, precisions before noise": _rank_correlation(of_seed["noisy"], 1.0 / before),
             }
         )
-    lots = seeded(settings.first_seed).stream("shown", purpose="sensing").uniforms(FLOORPLAN.users)
-    chosen = np.sort(np.argsort(lots)[:SHOWN_USERS])
+    keys = seeded(settings.first_seed).stream("shown", purpose="sensing").uniforms(FLOORPLAN.users)
+    chosen = np.sort(np.argsort(keys)[:SHOWN_USERS])
     names = FLOORPLAN.names()[1]
     rows = [
         {"user": names[s], **{key: float(values[s]) for key, values in shown.items()}}
         for s in chosen.tolist()
     ]
-    means = {key: float(np.mean([each[key] for each in agreement])) for key in agreement[0]}
+    means = {key: float(np.mean([correlations[key] for correlations in agreement])) for key in agreement[0]}
     return Outcome(
         {
             "experiment": "sensing-weights",
@@ -197,36 +198,36 @@ def weights(settings: Settings) -> Outcome:
 
 
 def _weights_under(seed: int, settings: Settings) -> dict[str, Floats]:
-    """All users' variances and weights, at noise that is as large as their errors on average."""
+    """The variances and weights of all users, if noise and errors have equal mean variances."""
     rng = seeded(seed)
     claims, truths = FLOORPLAN.claims(rng=rng), FLOORPLAN.truth_values(rng=rng)
     device = mechanism(FLOORPLAN.lambda1, FLOORPLAN.range)
     noisy = perturb(claims, device, rng=rng).claims
-    found = {
+    by_name = {
         "error_variance": FLOORPLAN.variances(rng=rng),
         "noise_variance": drawn_variances(device, FLOORPLAN.names()[1], rng),
     }
-    for name, given in (("original", claims), ("noisy", noisy)):
-        estimated = crh.discover(given, engine=settings.engine).weights
-        true = true_weights(given, truths)
-        found |= {name: estimated / estimated.mean(), f"{name}_true": true / true.mean()}
-    return found
+    for name, observed in (("original", claims), ("noisy", noisy)):
+        estimated = crh.discover(observed, engine=settings.engine).weights
+        true = true_weights(observed, truths)
+        by_name |= {name: estimated / estimated.mean(), f"{name}_true": true / true.mean()}
+    return by_name
 
 
 def true_weights(claims: Claims, truths: Floats) -> Floats:
-    """The weights that CRH would give if it knew the truths."""
+    """The weights of CRH with known truths."""
     counts = claims.counts()
     spread = np.array([claims.of(i).std() for i in range(len(claims.objects))])
     losses = (claims.values - np.repeat(truths, counts)) ** 2 / np.repeat(spread, counts)
-    each = np.bincount(claims.user_codes, losses, len(claims.users)) / claims.claims_per_user()
-    return crh.by_share(each)
+    user_losses = np.bincount(claims.user_codes, losses, len(claims.users)) / claims.claims_per_user()
+    return crh.by_share(user_losses)
 
 
 def _rank_correlation(first: Floats, second: Floats) -> float:
-    """Spearman's, of numbers without ties."""
+    """Spearman's rank correlation of numbers without ties."""
     ranks = np.argsort(np.argsort([first, second], axis=1), axis=1)
-    apart = ranks[0] - ranks[1]
-    return 1.0 - 6.0 * float(apart @ apart) / (first.size * (first.size**2 - 1.0))
+    differences = ranks[0] - ranks[1]
+    return 1.0 - 6.0 * float(differences @ differences) / (first.size * (first.size**2 - 1.0))
 
 
 def _weights_picture(rows: Sequence[dict[str, Any]]) -> Figure:
@@ -252,13 +253,13 @@ def cost(settings: Settings) -> Outcome:
     """Figure 8: sweeps and CPU time of truth discovery as the noise grows (simulated floorplan)."""
     runs: dict[tuple[float, str], list[tuple[int, float]]] = {}
     for seed in settings.each_seed():
-        # Noise by noise within a seed: a machine that slows down does so for all of them.
+        # All noises within one seed, so that a slower machine affects all of them.
         for noise in (0.0, *NOISES):
             claims = _floorplan_claims(seed, noise)
             for name in ITERATED:
                 runs.setdefault((noise, name), []).append(_timed(name, claims, settings))
         settings.engine.progress(f"seed {seed}", 1.0)
-    rows = [_summary(noise, name, found) for (noise, name), found in runs.items()]
+    rows = [_summary(noise, name, repeats) for (noise, name), repeats in runs.items()]
     sweeps, most, spent = (by_setting(rows, "noise", key) for key in ("sweeps", "most_sweeps", "cpu_ms"))
     size = FLOORPLAN.users * FLOORPLAN.objects
     return Outcome(
@@ -285,8 +286,8 @@ def cost(settings: Settings) -> Outcome:
 
 
 def _timed(name: str, claims: Claims, settings: Settings) -> tuple[int, float]:
-    """How many sweeps a method takes, and its CPU seconds: the least of a few, as others can only add."""
-    sweeps = METHODS[name](claims, engine=settings.engine).sweeps  # and all is warm
+    """The number of sweeps of a method, and its CPU seconds: the minimum over a few runs."""
+    sweeps = METHODS[name](claims, engine=settings.engine).sweeps  # also warms up the loops
     times = []
     for _ in range(REPEATS):
         begin = time.process_time()

@@ -1,11 +1,11 @@
-"""Truth discovery before and after noise, scored: what the sensing experiments share.
+"""Scores of truth discovery before and after noise; shared by the sensing experiments.
 
-Two scores. The paper's is the *change*: the mean absolute difference between the aggregates of the original
-and of the noisy claims. It is small for any method that moves little, a constant included, so the *error* to
-the truth stands beside it wherever the truth is known.
+There are two scores. The paper's is the *change*: the mean absolute difference between the estimates from
+original and from noisy claims. It is small for any insensitive method, even for a constant, so the *error* to
+the truth is added where the truth is known.
 
-Notation: lambda2 = rate of the variances that users draw for their noise. The average noise, the mean
-absolute one, is 1/sqrt(2 lambda2).
+Notation: lambda2 = rate of the exponential variances of users' noise. The average noise (mean absolute value)
+is 1/sqrt(2 lambda2).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ METHODS: dict[str, Discover] = {
     "mean": mean.discover,
     "median": median.discover,
 }
-AWARE = "noise-aware"  # where there is noise; without, the default method is GTM
+AWARE = "noise-aware"  # with noise; without noise the default method is GTM
 ORACLE = "oracle"
-STEPS_IN_RANGE = 10_000  # so fine that the grid adds next to nothing to the noise
-DRAWS_THAT_TELL = 1000
+STEPS_IN_RANGE = 10_000  # so fine that the grid adds almost nothing to the noise
+DRAWS_PER_USER = 1000
 
 
 @dataclass(frozen=True)
 class Score:
-    """How one method did on claims before and after noise."""
+    """The scores of one method on claims before and after noise."""
 
     change: float
     error: float
@@ -52,17 +52,17 @@ class Score:
 
 
 def rate_of(noise: float) -> float:
-    """lambda2 that makes the average noise this large."""
+    """The lambda2 at which the average noise is `noise`."""
     return 1.0 / (2.0 * noise * noise)
 
 
 def noise_of(rate: float) -> float:
-    """The average noise at that lambda2."""
+    """The average noise at lambda2 = `rate`."""
     return 1.0 / sqrt(2.0 * rate)
 
 
 def mechanism(rate: float, limits: Range) -> VariancePerUser:
-    """The paper's noise in that public range."""
+    """The paper's mechanism on a public range."""
     return VariancePerUser(rate, limits, (limits.high - limits.low) / STEPS_IN_RANGE)
 
 
@@ -74,7 +74,7 @@ def compare(
     engine: LocalEngine,
     law: NoiseLaw | None = None,
 ) -> dict[str, Score]:
-    """The score of every method, the default with the noise in mind last; over objects with known truths."""
+    """The score of every method and, last, of noise-aware discovery; errors are over known truths."""
     scores = {}
     for name, discover in tried.items():
         first, second = discover(before, engine=engine), discover(after, engine=engine)
@@ -96,15 +96,15 @@ def trial(
     engine: LocalEngine,
     tried: Mapping[str, Discover] = METHODS,
 ) -> dict[str, Score]:
-    """The scores of every method and of oracle weights in one simulation, at that average noise (or none)."""
+    """The scores of every method and of oracle weights in one simulation; noise 0 means none."""
     rng = seeded(seed)
     before, truths = simulation.claims(rng=rng), simulation.truth_values(rng=rng)
     variances = simulation.variances(rng=rng)
     after, noisy_variances, law = before, variances, None
     if noise:
         device = mechanism(rate_of(noise), simulation.range)
-        made = perturb(before, device, rng=rng)
-        after, law = made.claims, made.law
+        reports = perturb(before, device, rng=rng)
+        after, law = reports.claims, reports.law
         noisy_variances = variances + drawn_variances(device, simulation.names()[1], rng)
     scores = compare(before, after, truths, tried, engine, law)
     first, second = weighted_means(before, 1.0 / variances), weighted_means(after, 1.0 / noisy_variances)
@@ -112,28 +112,31 @@ def trial(
 
 
 def drawn_variances(device: VariancePerUser, users: Sequence[str], rng: Randomness) -> Floats:
-    """The variance that each user's device drew under this seed, to within some 4 %.
+    """The variance that each user's device drew under this seed, to within about 4 %.
 
-    A device draws its variance first, and its noise depends on no value. So many more claims of the same user
-    under the same seed, all of one value, show it. Weights that are off by 4 % cost the oracle 0.1 %.
+    A device draws its variance first, and its noise does not depend on values. So the variance is estimated
+    from many claims of equal value by the same user under the same seed. Errors of 4 % in the weights
+    increase the oracle's error by 0.1 %.
     """
-    same = np.full(DRAWS_THAT_TELL, device.range.low)
+    same = np.full(DRAWS_PER_USER, device.range.low)
     origin = device.grid.values(device.grid.places(same))
-    drawn = [np.mean((perturb_one(same, device, user=user, rng=rng) - origin) ** 2) for user in users]
-    return np.array(drawn)
+    variances = [np.mean((perturb_one(same, device, user=user, rng=rng) - origin) ** 2) for user in users]
+    return np.array(variances)
 
 
 def weighted_means(claims: Claims, weights: Floats) -> Floats:
-    """Each object's mean with these weights of users."""
-    each, begins = weights[claims.user_codes], claims.offsets[:-1]
-    means: Floats = np.add.reduceat(each * claims.values, begins) / np.add.reduceat(each, begins)
+    """The weighted mean of each object's claims, by users' weights."""
+    claim_weights, begins = weights[claims.user_codes], claims.offsets[:-1]
+    means: Floats = np.add.reduceat(claim_weights * claims.values, begins) / np.add.reduceat(
+        claim_weights, begins
+    )
     return means
 
 
 def averaged(trials: Sequence[Mapping[str, Score]], **setting: Any) -> list[dict[str, Any]]:
-    """A row for each method: its mean scores over the trials, their spread, and its error over the oracle's.
+    """One row for each method: means and deviations of scores over trials, and the error over the oracle's.
 
-    `error_to_oracle_se` is the standard error of that ratio, from the trials themselves: they are paired.
+    `error_to_oracle_se` is the standard error of that ratio, from the paired trials.
     """
     rows = []
     for name in trials[0]:
@@ -153,8 +156,8 @@ def averaged(trials: Sequence[Mapping[str, Score]], **setting: Any) -> list[dict
         if ORACLE in trials[0]:
             best = np.array([scores[ORACLE].error for scores in trials])
             ratio = float(error.mean() / best.mean())
-            off = _spread(error - ratio * best) / sqrt(len(trials)) / float(best.mean())
-            row |= {"error_to_oracle": ratio, "error_to_oracle_se": off}
+            standard_error = _spread(error - ratio * best) / sqrt(len(trials)) / float(best.mean())
+            row |= {"error_to_oracle": ratio, "error_to_oracle_se": standard_error}
         rows.append(row)
     return rows
 
@@ -164,20 +167,20 @@ def _spread(values: Floats) -> float:
 
 
 def by_setting(rows: Sequence[Mapping[str, Any]], key: str, measure: str) -> dict[Any, dict[str, float]]:
-    """One measure of the rows: by setting, then by method."""
-    found: dict[Any, dict[str, float]] = {}
+    """One measure of the rows, by setting and then by method."""
+    table: dict[Any, dict[str, float]] = {}
     for row in rows:
-        found.setdefault(row[key], {})[row["method"]] = row[measure]
-    return found
+        table.setdefault(row[key], {})[row["method"]] = row[measure]
+    return table
 
 
 def lines_over(
     rows: Sequence[Mapping[str, Any]], key: str, measure: str
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """One measure of the rows: for each method the settings, and the measure there."""
-    found: dict[str, tuple[list[float], list[float]]] = {}
+    """For each method its settings, and one measure of the rows at them."""
+    lines: dict[str, tuple[list[float], list[float]]] = {}
     for row in rows:
-        x, y = found.setdefault(row["method"], ([], []))
+        x, y = lines.setdefault(row["method"], ([], []))
         x.append(row[key])
         y.append(row[measure])
-    return found
+    return lines

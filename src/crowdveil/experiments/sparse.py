@@ -1,10 +1,10 @@
-"""The sparse paper's simulated experiments: figures 2 to 4, with constants in every picture.
+"""The simulated experiments of the sparse paper, figures 2 to 4, with constants added.
 
 Reference: Sun et al., *Truth Inference on Sparse Crowdsourcing Data with Local Differential Privacy*, 2018.
 
-The paper's truths are N(0, 1) where answers are 0 to 9, so that a constant is nearly as good as its original
-answers. *Wide* truths, anywhere in the domain, are not in the paper: there a constant is bad.
-The paper's figures are drawn without numbers; its text has one, that MF never exceeds 0.5.
+The paper's truths are N(0, 1) and its answers 0 to 9, so a constant is nearly as good as the original
+answers. *Wide* truths, uniform in the domain, are not in the paper; there a constant has a large error. The
+paper's figures have no numbers; its text has one, that MF never exceeds 0.5.
 """
 
 from __future__ import annotations

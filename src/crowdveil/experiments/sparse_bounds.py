@@ -1,9 +1,9 @@
-"""The sparse paper's theorems 2, 3 and 5: as printed, mended, and what is measured.
+"""Theorems 2, 3 and 5 of the sparse paper: printed bounds, corrected bounds and measured errors.
 
 Reference: Sun et al., *Truth Inference on Sparse Crowdsourcing Data with Local Differential Privacy*, 2018.
 
-The theorems take users' weights for given; here they are those that the paper's inference finds in the same
-reports. LP's noise is that of the paper, |Gamma| / epsilon, in the bounds; devices add slightly less.
+The theorems assume given weights; here they are those of the paper's inference from the same reports. The
+bounds use the paper's noise of LP, |Gamma| / epsilon; devices add slightly less.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ BOUNDS = {
 MEASURES = ("printed", "mended", "expected", "measured")
 EXAMPLES = {LAPLACE: 14.13, RESPONSE: 3.551, FACTORIZATION: 1.8}  # as printed
 EXAMPLE_USERS, EXAMPLE_OBJECTS, EXAMPLE_DIMENSIONS = 2000, 1000, 100
-EXAMPLE_SHARE = 0.1  # of objects that a user answers about; MF's example does not say
-DENSER_SHARE = 0.5  # at a tenth of 1,000 objects MF's example has no solution
+EXAMPLE_SHARE = 0.1  # of objects that a user answers about; not stated for MF's example
+DENSER_SHARE = 0.5  # with answers about a tenth of 1,000 objects MF's example has no solution
 
 
 def bounds(settings: Settings) -> Outcome:
@@ -83,27 +83,27 @@ def bounds(settings: Settings) -> Outcome:
         f"expected: what the weighted mean comes to (its root mean square). Printed bounds are broken in "
         f"{len(broken)} of {len(rows)} cases. Examples: "
         + "; ".join(
-            f"{each['method']} printed {each['printed']:g}, by its formula {each['formula']:.4g}, "
-            f"expected {each['expected']:.3g}"
-            for each in examples()
+            f"{example['method']} printed {example['printed']:g}, by its formula {example['formula']:.4g}, "
+            f"expected {example['expected']:.3g}"
+            for example in examples()
         )
         + ".",
     )
 
 
 def rows_at(simulation: SimulatedAnswers, epsilon: float, settings: Settings) -> list[dict[str, Any]]:
-    """A row for each theorem: means over the seeds."""
-    found = [trial(simulation, epsilon, seed) for seed in settings.each_seed()]
+    """One row for each theorem: means over the seeds."""
+    trials = [trial(simulation, epsilon, seed) for seed in settings.each_seed()]
     setting = {"truths": simulation.truths, "sparsity": simulation.sparsity, "epsilon": epsilon}
     return [
         {"theorem": number, "method": name, **setting}
-        | {key: float(np.mean([each[name][key] for each in found])) for key in MEASURES}
+        | {key: float(np.mean([by_method[name][key] for by_method in trials])) for key in MEASURES}
         for name, number in THEOREMS.items()
     ]
 
 
 def trial(simulation: SimulatedAnswers, epsilon: float, seed: int) -> dict[str, dict[str, float]]:
-    """For each mechanism the bounds at the weights that the paper's inference finds, and its error."""
+    """For each mechanism the bounds, at the weights of the paper's inference, and the measured error."""
     rng, domain = seeded(seed), simulation.domain
     answers, truths, sigmas = (
         *(simulation.answers(rng=rng), simulation.truth_values(rng=rng)),
@@ -116,19 +116,19 @@ def trial(simulation: SimulatedAnswers, epsilon: float, seed: int) -> dict[str, 
         FACTORIZATION: received(answers, factors, rng=rng).truths(),
     }
     shares = np.full(sigmas.size, 1.0 - simulation.sparsity)
-    found = {}
-    for name, each in inferred.items():
-        crowd = Crowd(domain, truths, sigmas, shares, each.weights)
+    by_method = {}
+    for name, discovered in inferred.items():
+        crowd = Crowd(domain, truths, sigmas, shares, discovered.weights)
         if name == FACTORIZATION:
-            told = _factorization_bounds(crowd, factors, answers.objects)
+            figures = _factorization_bounds(crowd, factors, answers.objects)
         else:
-            told = tuple(bound(crowd, epsilon) for bound in BOUNDS[name])
-        found[name] = dict(zip(MEASURES, (*told, mae(each.estimates, truths)), strict=True))
-    return found
+            figures = tuple(bound(crowd, epsilon) for bound in BOUNDS[name])
+        by_method[name] = dict(zip(MEASURES, (*figures, mae(discovered.estimates, truths)), strict=True))
+    return by_method
 
 
 def _factorization_bounds(crowd: Crowd, factors: Factorization, objects: pl.Series) -> tuple[float, ...]:
-    """Theorem 5 at these weights; what is expected stands for the bound that it lacks."""
+    """Theorem 5 at these weights, and twice the expected error, since there is no corrected bound."""
     weights = crowd.normal_weights()
     printed = paper_factorization_bound(
         *(crowd.domain, len(objects), factors.dimensions, factors.epsilon),
@@ -140,7 +140,7 @@ def _factorization_bounds(crowd: Crowd, factors: Factorization, objects: pl.Seri
 
 
 def examples() -> list[dict[str, Any]]:
-    """The paper's worked examples: what it prints, what its formula gives, and what is expected there."""
+    """The paper's worked examples: printed value, value of the printed formula, and expected error."""
     domain = Domain(0, 9)
 
     def alike(objects: int, share: float) -> Crowd:
@@ -148,26 +148,26 @@ def examples() -> list[dict[str, Any]]:
 
     names = pl.Series(SimulatedAnswers(objects=EXAMPLE_OBJECTS).names()[0])
     factors = Factorization(1.0, domain, EXAMPLE_DIMENSIONS)
-    told = {name: tuple(bound(alike(1, EXAMPLE_SHARE), 1.0) for bound in BOUNDS[name]) for name in BOUNDS}
-    told[FACTORIZATION] = _factorization_bounds(alike(EXAMPLE_OBJECTS, DENSER_SHARE), factors, names)
+    figures = {name: tuple(bound(alike(1, EXAMPLE_SHARE), 1.0) for bound in BOUNDS[name]) for name in BOUNDS}
+    figures[FACTORIZATION] = _factorization_bounds(alike(EXAMPLE_OBJECTS, DENSER_SHARE), factors, names)
     return [
         {"method": name, "printed": EXAMPLES[name]}
         | dict(zip(("formula", "mended", "expected"), values, strict=True))
-        for name, values in told.items()
+        for name, values in figures.items()
     ]
 
 
 def _picture(rows: list[dict[str, Any]]) -> Figure:
-    """For each theorem a panel of lines over epsilon, at the largest sparsity and the paper's truths."""
-    made, axes = plots.figure(10.5, 3.2, 1, len(THEOREMS))
+    """One panel for each theorem: lines over epsilon, at the largest sparsity and the paper's truths."""
+    figure, axes = plots.figure(10.5, 3.2, 1, len(THEOREMS))
     sparsity = max(row["sparsity"] for row in rows)
     for panel, (name, number) in zip(axes, THEOREMS.items(), strict=True):
         setting = (name, "paper", sparsity)
         shown = [row for row in rows if (row["method"], row["truths"], row["sparsity"]) == setting]
-        places = [row["epsilon"] for row in shown]
-        lines = {key: (places, [row[key] for row in shown]) for key in MEASURES}
+        epsilons = [row["epsilon"] for row in shown]
+        lines = {key: (epsilons, [row[key] for row in shown]) for key in MEASURES}
         plots.draw_lines(panel, lines, "error to the truth", dashed="measured")
-        plots.scale_by_logarithm(panel, places)
+        plots.scale_by_logarithm(panel, epsilons)
         panel.set_xlabel(f"epsilon; theorem {number} ({name}), sparsity {sparsity:g}")
-    share_legend(made)
-    return made
+    share_legend(figure)
+    return figure

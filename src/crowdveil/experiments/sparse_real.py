@@ -1,11 +1,11 @@
-"""The sparse paper's real data: Table II with figure 1, and figure 5.
+"""The real data of the sparse paper: Table II with figure 1, and figure 5.
 
 Reference: Sun et al., *Truth Inference on Sparse Crowdsourcing Data with Local Differential Privacy*, 2018.
 
-The paper's Web is `web_wsd`: its three sparsities agree to six digits, and so does the share of truths that
-are 0. It has 1,770 answers (the paper prints 770) on 0 to 2 (0 to 4). AdultContent is `adult_content`, with
-three more answers; the paper's mean sparsity is not that of its own counts. `web_relevance` is not in the
-paper and has the scale of 0 to 4 that it tells of.
+The paper's Web is `web_wsd`: the three sparsities and the share of truths equal to 0 agree to six digits. It
+has 1,770 answers (the paper prints 770) from 0 to 2 (the paper: 0 to 4). AdultContent is `adult_content` with
+three more answers; the paper's mean sparsity does not match its own counts. `web_relevance` is not in the
+paper; it has the scale of 0 to 4 that the paper describes.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ FACTS = ("users", "objects", "answers", "most_sparsity", "least_sparsity", "mean
 
 @dataclass(frozen=True)
 class Source:
-    """Real answers with truths, and what the paper prints of them."""
+    """Real answers with truths, and the figures that the paper prints of them."""
 
     name: str
     domain: Domain
     printed: tuple[float, ...] | None = None  # FACTS, in Table II
 
     def load(self, folder: Path) -> Loaded:
-        """The answers, and the truth of each object (NaN where it is not known)."""
+        """The answers, and the truth of each object (NaN if it is unknown)."""
         limits = Range(float(self.domain.low), float(self.domain.high))
         claims, truths = Dataset(self.name, self.name, "", limits, unit=1.0).load(folder)
         return Answers.from_claims(claims, self.domain), truths
@@ -69,13 +69,13 @@ def data(settings: Settings) -> Outcome:
 
 
 def facts(source: Source, answers: Answers, truths: Floats) -> dict[str, Any]:
-    """The row of Table II, and the shares of answers and truths that figure 1 shows."""
+    """The row of Table II, and the shares of answers and truths of figure 1."""
     sparsity = 1.0 - np.diff(answers.offsets) / len(answers.objects)
     known = ~np.isnan(truths)
-    places = np.rint(truths[known] - answers.domain.low).astype(np.int64)
-    about = truths[answers.object_codes]
-    judged = ~np.isnan(about)
-    right = answers.domain.low + answers.codes[judged] == about[judged]
+    truth_codes = np.rint(truths[known] - answers.domain.low).astype(np.int64)
+    answer_truths = truths[answers.object_codes]
+    judged = ~np.isnan(answer_truths)
+    right = answers.domain.low + answers.codes[judged] == answer_truths[judged]
     return {
         "dataset": source.name,
         "users": len(answers.users),
@@ -88,22 +88,22 @@ def facts(source: Source, answers: Answers, truths: Floats) -> dict[str, Any]:
         "right": float(right.mean()),
         "domain": [answers.domain.low, answers.domain.high],
         "answer_shares": _shares(answers.codes.astype(np.int64), answers.domain),
-        "truth_shares": _shares(places, answers.domain),
+        "truth_shares": _shares(truth_codes, answers.domain),
         "printed": dict(zip(FACTS, source.printed, strict=True)) if source.printed else None,
     }
 
 
-def _shares(places: Ints, domain: Domain) -> list[float]:
-    counts = np.bincount(places, minlength=domain.size)
-    return [float(share) for share in counts / places.size]
+def _shares(codes: Ints, domain: Domain) -> list[float]:
+    counts = np.bincount(codes, minlength=domain.size)
+    return [float(share) for share in counts / codes.size]
 
 
 def _lines(row: dict[str, Any]) -> list[list[str]]:
-    """A line of what we count and one of what the paper prints."""
+    """One line of counted and one of printed figures."""
 
-    def cells(known: dict[str, Any]) -> list[str]:
-        whole = [f"{known[key]:,}" for key in FACTS[:3]]
-        return [*whole, *(f"{known[key]:.6f}" for key in FACTS[3:])]
+    def cells(figures: dict[str, Any]) -> list[str]:
+        counts = [f"{figures[key]:,}" for key in FACTS[:3]]
+        return [*counts, *(f"{figures[key]:.6f}" for key in FACTS[3:])]
 
     lines = [[row["dataset"], *cells(row), f"{row['known_truths']:,}", f"{row['right']:.3f}"]]
     if row["printed"]:
@@ -112,13 +112,13 @@ def _lines(row: dict[str, Any]) -> list[list[str]]:
 
 
 def _data_picture(rows: list[dict[str, Any]]) -> Figure:
-    made, axes = plots.figure(9.5, 3.0, 1, len(rows))
+    figure, axes = plots.figure(9.5, 3.0, 1, len(rows))
     for panel, row in zip(axes, rows, strict=True):
         low, high = row["domain"]
         series = {"answers": row["answer_shares"], "truths": row["truth_shares"]}
         plots.draw_bars(panel, [str(value) for value in range(low, high + 1)], series, "share")
         panel.set_xlabel(row["dataset"])
-    return made
+    return figure
 
 
 # --- Figure 5 -----------------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
-"""Truths from original answers and from what every mechanism reports, scored: what sparse experiments share.
+"""Scores of truths from original answers and from the reports of every mechanism, for sparse experiments.
 
-The paper's score is the *MAE change*: the error to the truth of what reports tell, less that of what its own
-inference (inverse deviation) finds in the original answers. Below zero reports tell more than that inference
-makes of the answers themselves. Who says the same about every object can score well: constants stand beside
-all mechanisms, and so does how estimates go along with truths over objects, which a constant does not.
+The paper's score is the *MAE change*: the error of estimates from reports, less the error of the paper's
+inference (inverse deviation) on original answers. It is negative if reports give better estimates than that
+inference on the answers themselves. A constant can have a good score, so constants are added to all
+mechanisms, as well as the correlation of estimates with truths, which is 0 for a constant.
 
-LP, RR, 2-Layer and MF are the paper's, with its inference on raw reports. All have the same epsilon as
-the paper counts it; what that promises differs: nothing about NULL for MF, and 2 epsilon for 2-Layer.
+LP, RR, 2-Layer and MF are the paper's, with its inference on raw reports. All have the same epsilon as the
+paper counts it, but different guarantees: MF does not protect NULL, and 2-Layer has 2 epsilon.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ BEST, KNOWABLE, MIDDLE = "best constant", "constant from reports", "middle"
 CONSTANTS = (BEST, KNOWABLE, MIDDLE)
 METHODS = (RECOMMENDED, *PAPER, THREE, SOUND, *CONSTANTS)
 
-DIMENSIONS = 2  # of profiles in MF; the paper does not say how many it has in its figures
-RIDGE = 1.0  # without one there is no profile of who answered less than that many objects
-LARGE = 10**6  # cells, above which ...
+DIMENSIONS = 2  # of profiles in MF; not stated for the paper's figures
+RIDGE = 1.0  # without it, users with fewer answers than dimensions have no profile
+LARGE = 10**6  # cells, above which
 COLUMNS = 3  # of panels
-FEWER = 5  # ... there is one seed for so many
+FEWER = 5  # the number of seeds is divided by this for large tables
 
 Loaded = tuple[Answers, Floats]
 
 
 @dataclass(frozen=True)
 class Score:
-    """How far estimates lie from truths, how much farther than before, and if they go along with them."""
+    """The error of estimates, its change from original answers, and the correlation with truths."""
 
     mae: float
     mae_change: float
-    correlation: float  # over objects; 0 where all estimates are one
+    correlation: float  # over objects; 0 if all estimates are equal
 
 
 def mechanisms(answers: Answers, epsilon: float) -> dict[str, CellMechanism]:
-    """Every mechanism at that epsilon; levels are chosen by the public domain and the expected sparsity."""
+    """Every mechanism at `epsilon`; levels follow from the public domain and the expected sparsity."""
     domain = answers.domain
     levels = recommended_levels(epsilon, domain, answers.sparsity)
     return {
@@ -80,57 +80,57 @@ def mechanisms(answers: Answers, epsilon: float) -> dict[str, CellMechanism]:
 def estimates(
     answers: Answers, truths: Floats, epsilon: float, *, rng: Randomness, engine: LocalEngine
 ) -> dict[str, Floats]:
-    """What each method says about every object."""
+    """The estimates of all objects, by method."""
 
     def same(constant: float) -> Floats:
         return np.full(truths.size, constant)
 
-    found: dict[str, Floats] = {}
+    by_method: dict[str, Floats] = {}
     for name, mechanism in mechanisms(answers, epsilon).items():
-        read = received(answers, mechanism, rng=rng)
+        reports = received(answers, mechanism, rng=rng)
         if name in (THREE, RECOMMENDED):
-            found[name] = randomized.discover(read, engine=engine).estimates
+            by_method[name] = randomized.discover(reports, engine=engine).estimates
         elif name in (RESPONSE, TWO_LAYER):
-            found[name] = on_symbols(read).estimates
+            by_method[name] = on_symbols(reports).estimates
         else:
-            found[name] = (read.predictions() if name == SOUND else read).truths().estimates
+            by_method[name] = (reports.predictions() if name == SOUND else reports).truths().estimates
         if name == RECOMMENDED:
-            found[KNOWABLE] = same(debiased_mean(read))
-    found |= {BEST: same(best_constant(truths)), MIDDLE: same(middle_of(answers.domain))}
-    return {name: found[name] for name in METHODS}
+            by_method[KNOWABLE] = same(debiased_mean(reports))
+    by_method |= {BEST: same(best_constant(truths)), MIDDLE: same(middle_of(answers.domain))}
+    return {name: by_method[name] for name in METHODS}
 
 
 def received(answers: Answers, mechanism: CellMechanism, *, rng: Randomness) -> Any:
-    """What the server holds after all devices reported."""
+    """The reports of all devices, as read by the server."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "some users have too few answers")  # MF: the ridge decides
         return report(answers, mechanism, rng=rng).read()
 
 
-def scored(found: Floats, before: Floats, truths: Floats) -> Score:
-    """The score of estimates, where `before` is what original answers tell."""
+def scored(estimated: Floats, original: Floats, truths: Floats) -> Score:
+    """The score of estimates; `original` are the estimates from original answers."""
     known = ~np.isnan(truths)
-    varies = np.ptp(found[known]) > 0 and np.ptp(truths[known]) > 0
-    along = float(np.corrcoef(found[known], truths[known])[0, 1]) if varies else 0.0
-    error = mae(found, truths)
-    return Score(error, error - mae(before, truths), along)
+    varies = np.ptp(estimated[known]) > 0 and np.ptp(truths[known]) > 0
+    correlation = float(np.corrcoef(estimated[known], truths[known])[0, 1]) if varies else 0.0
+    error = mae(estimated, truths)
+    return Score(error, error - mae(original, truths), correlation)
 
 
 def trials(
     loaded: Loaded, epsilons: Sequence[float], seed: int, engine: LocalEngine
 ) -> dict[float, dict[str, Score]]:
-    """The scores of all methods on some answers, at each epsilon."""
+    """The scores of all methods on the loaded answers, by epsilon."""
     answers, truths = loaded
-    before = on_answers(answers).estimates
-    found = {}
+    original = on_answers(answers).estimates
+    scores = {}
     for epsilon in epsilons:
-        told = estimates(answers, truths, epsilon, rng=seeded(seed), engine=engine)
-        found[epsilon] = {name: scored(estimate, before, truths) for name, estimate in told.items()}
-    return found
+        by_method = estimates(answers, truths, epsilon, rng=seeded(seed), engine=engine)
+        scores[epsilon] = {name: scored(estimate, original, truths) for name, estimate in by_method.items()}
+    return scores
 
 
 def seeds_of(settings: Settings, cells: int) -> range:
-    """The seeds; fewer of them for large tables, whose errors differ little from seed to seed."""
+    """The seeds; fewer for large tables, whose errors vary little between seeds."""
     seeds = settings.each_seed()
     return seeds if cells <= LARGE else seeds[: max(1, len(seeds) // FEWER)]
 
@@ -143,21 +143,21 @@ def rows_over(
     cells: int,
     **setting: Any,
 ) -> list[dict[str, Any]]:
-    """A row for each epsilon and method: the setting, and mean scores over seeds with their spread."""
-    found = []
+    """One row for each epsilon and method: the setting, and mean scores over seeds."""
+    by_seed = []
     for seed in seeds_of(settings, cells):
-        found.append(trials(load(seed), epsilons, seed, settings.engine))
+        by_seed.append(trials(load(seed), epsilons, seed, settings.engine))
         settings.engine.progress(", ".join(f"{key} {value}" for key, value in setting.items()), 1.0)
     return [
-        {**setting, "epsilon": epsilon, "seeds": len(found), "method": name}
-        | averaged([each[epsilon][name] for each in found])
+        {**setting, "epsilon": epsilon, "seeds": len(by_seed), "method": name}
+        | averaged([scores[epsilon][name] for scores in by_seed])
         for epsilon in epsilons
         for name in METHODS
     ]
 
 
 def averaged(scores: Sequence[Score]) -> dict[str, float]:
-    """The mean of each score, and the spread of the MAE change from seed to seed."""
+    """The mean of each score, and the standard deviation of the MAE change over seeds."""
     columns = {key: np.array([asdict(score)[key] for score in scores]) for key in asdict(scores[0])}
     changes = columns["mae_change"]
     spread = float(changes.std(ddof=1)) if changes.size > 1 else 0.0
@@ -165,7 +165,7 @@ def averaged(scores: Sequence[Score]) -> dict[str, float]:
 
 
 def table(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[list[str]]:
-    """A line for each setting: the values of its keys, then the MAE change of every method."""
+    """One line for each setting: the values of its keys, then the MAE change of every method."""
     lines: dict[tuple[Any, ...], list[str]] = {}
     for row in rows:
         lines.setdefault(tuple(row[key] for key in keys), []).append(f"{row['mae_change']:.3f}")
@@ -173,22 +173,22 @@ def table(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[list[str]
 
 
 def picture(panels: Mapping[str, Sequence[dict[str, Any]]], key: str) -> Figure:
-    """A panel of lines for each name: MAE change against a key, all methods and constants."""
+    """One panel for each name: MAE change against a key, for all methods and constants."""
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    made, axes = plots.figure(11.0, 0.6 + 2.9 * rows, rows, columns)
-    for panel, (name, mine) in zip(axes, panels.items(), strict=True):
-        plots.draw_lines(panel, lines_over(mine, key, "mae_change"), "MAE change", dashed=BEST)
+    figure, axes = plots.figure(11.0, 0.6 + 2.9 * rows, rows, columns)
+    for panel, (name, own) in zip(axes, panels.items(), strict=True):
+        plots.draw_lines(panel, lines_over(own, key, "mae_change"), "MAE change", dashed=BEST)
         panel.set_xlabel(f"{key}; {name}")
         panel.axhline(0.0, color="#8888", linewidth=0.8)
-    share_legend(made)
-    return made
+    share_legend(figure)
+    return figure
 
 
-def share_legend(made: Figure) -> None:
-    """One legend above all panels, for lines that are the same in each."""
-    handles, labels = made.axes[0].get_legend_handles_labels()
-    for panel in made.axes:
+def share_legend(figure: Figure) -> None:
+    """Replace the panels' equal legends by one above all panels."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    for panel in figure.axes:
         panel.legend().remove()
     with plots.styled():
-        made.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=8)
+        figure.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=8)

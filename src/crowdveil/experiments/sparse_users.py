@@ -1,7 +1,7 @@
-"""What it costs to protect all that a user answered at once, where the paper protects single cells.
+"""The cost of user-level privacy for sparse answers, where the paper protects single cells.
 
-Beside `local.slot_response`, which asks each device about a few objects, stands the plain way: report about
-every cell, each with its part of the user's epsilon.
+`local.slot_response` asks each device about a few objects. It is compared with the simple alternative, a
+report about every cell with an equal part of the user's epsilon.
 """
 
 from __future__ import annotations
@@ -61,47 +61,49 @@ def users(settings: Settings) -> Outcome:
 
 
 def rows_of(simulation: SimulatedAnswers, settings: Settings) -> list[dict[str, Any]]:
-    """A row for each epsilon of a user: mean errors over the seeds."""
-    known = (simulation.domain, simulation.users, simulation.objects, simulation.sparsity)
-    chosen = [recommended_slots(epsilon, *known) for epsilon in USER_EPSILONS]
-    found = []
+    """One row for each epsilon of a user: mean errors over the seeds."""
+    public = (simulation.domain, simulation.users, simulation.objects, simulation.sparsity)
+    mechanisms_tried = [recommended_slots(epsilon, *public) for epsilon in USER_EPSILONS]
+    by_seed = []
     for seed in seeds_of(settings, simulation.users * simulation.objects):
-        mine = trial(simulation, [replace(one, seed=seed) for one in chosen], seed)
-        for row in mine:
+        trial_rows = trial(
+            simulation, [replace(mechanism, seed=seed) for mechanism in mechanisms_tried], seed
+        )
+        for row in trial_rows:
             row["every_cell"] = error_of_every_cell(simulation, row["epsilon"], seed, settings.engine)
-        found.append(mine)
+        by_seed.append(trial_rows)
     setting = ("truths", "users", "objects", "sparsity", "epsilon", "slots", "listed", "levels", "unnamed")
     return [
-        {key: same[0][key] for key in setting}
-        | {"seeds": len(same)}
-        | {key: float(np.mean([row[key] for row in same])) for key in SCORES}
-        for same in zip(*found, strict=True)
+        {key: seed_rows[0][key] for key in setting}
+        | {"seeds": len(seed_rows)}
+        | {key: float(np.mean([row[key] for row in seed_rows])) for key in SCORES}
+        for seed_rows in zip(*by_seed, strict=True)
     ]
 
 
 def error_of_every_cell(
     simulation: SimulatedAnswers, epsilon: float, seed: int, engine: LocalEngine
 ) -> float:
-    """The error where each cell has the same part of the user's epsilon."""
+    """The error of reports about every cell, each with an equal part of the user's epsilon."""
     rng = seeded(seed)
     answers, truths = simulation.answers(rng=rng), simulation.truth_values(rng=rng)
     mechanism = mechanisms(answers, epsilon / simulation.objects)[RECOMMENDED]
-    found = randomized.discover(received(answers, mechanism, rng=rng), engine=engine)
-    return mae(found.estimates, truths)
+    discovered = randomized.discover(received(answers, mechanism, rng=rng), engine=engine)
+    return mae(discovered.estimates, truths)
 
 
 def _picture(rows: list[dict[str, Any]]) -> Figure:
-    """A panel for each kind of truths and each crowd, at the largest sparsity."""
-    shown = [row for row in rows if row["sparsity"] == max(each["sparsity"] for each in rows)]
+    """One panel for each kind of truths and each crowd, at the largest sparsity."""
+    shown = [row for row in rows if row["sparsity"] == max(other["sparsity"] for other in rows)]
     panels = list(dict.fromkeys((row["truths"], row["users"]) for row in shown))
-    made, axes = plots.figure(9.0, 3.2 * ceil(len(panels) / 2), ceil(len(panels) / 2), min(2, len(panels)))
+    figure, axes = plots.figure(9.0, 3.2 * ceil(len(panels) / 2), ceil(len(panels) / 2), min(2, len(panels)))
     for panel, (truths, crowd) in zip(axes, panels, strict=True):
-        mine = [row for row in shown if (row["truths"], row["users"]) == (truths, crowd)]
-        places = [row["epsilon"] for row in mine]
-        lines = {name: (places, [row[key] for row in mine]) for key, name in SCORES.items()}
+        own = [row for row in shown if (row["truths"], row["users"]) == (truths, crowd)]
+        epsilons = [row["epsilon"] for row in own]
+        lines = {name: (epsilons, [row[key] for row in own]) for key, name in SCORES.items()}
         plots.draw_lines(panel, lines, "error to the truth", dashed=SCORES["best_constant"])
         kind = "the paper's" if truths == "paper" else "wide"
         panel.set_xlabel(f"user's epsilon; {crowd:,} users, {kind} truths")
         panel.set_ylim(bottom=0)
-    share_legend(made)
-    return made
+    share_legend(figure)
+    return figure

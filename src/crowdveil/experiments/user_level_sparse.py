@@ -1,7 +1,7 @@
-"""Sparse answers with one epsilon for all that a user answered: how near do estimates come?
+"""Errors of estimates from sparse answers under user-level privacy.
 
-The mechanism is `local.slot_response`. Beside its error stand those of three constants: the best one, which
-nobody knows; the one that reports tell; and the middle of the domain.
+The mechanism is `local.slot_response`. Its error is compared with those of three constants: the best one,
+which is unknown in practice; one estimated from reports; and the middle of the domain.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from crowdveil.randomness import seeded
 from crowdveil.simulation.sparse import SimulatedAnswers
 
 
-def trial(simulation: SimulatedAnswers, tried: Iterable[SlotResponse], seed: int) -> list[dict[str, Any]]:
-    """The error of each mechanism on one simulation, with those of constants and of original answers."""
+def trial(
+    simulation: SimulatedAnswers, mechanisms: Iterable[SlotResponse], seed: int
+) -> list[dict[str, Any]]:
+    """The errors of each mechanism, of constants and of original answers, in one simulation."""
     rng = seeded(seed)
     answers, truths = simulation.answers(rng=rng), simulation.truth_values(rng=rng)
-    known = {
+    shared = {
         "users": simulation.users,
         "objects": simulation.objects,
         "sparsity": simulation.sparsity,
@@ -32,15 +34,15 @@ def trial(simulation: SimulatedAnswers, tried: Iterable[SlotResponse], seed: int
         "original": mae(on_answers(answers).estimates, truths),
     }
     rows = []
-    for parameters in tried:
-        found = report(answers, parameters, rng=rng).read().beliefs(simulation.sparsity)
-        told = {name: getattr(parameters, name) for name in ("epsilon", "slots", "listed", "unnamed")}
-        scores = {"constant": mae(found.constant(), truths), "mae": mae(found.medians(), truths)}
-        rows.append(known | told | {"levels": parameters.rounded_to} | scores)
+    for parameters in mechanisms:
+        beliefs = report(answers, parameters, rng=rng).read().beliefs(simulation.sparsity)
+        settings = {name: getattr(parameters, name) for name in ("epsilon", "slots", "listed", "unnamed")}
+        scores = {"constant": mae(beliefs.constant(), truths), "mae": mae(beliefs.medians(), truths)}
+        rows.append(shared | settings | {"levels": parameters.rounded_to} | scores)
     return rows
 
 
 def at_best(simulation: SimulatedAnswers, epsilons: Iterable[float], seed: int) -> list[dict[str, Any]]:
-    """The same with the parameters that are recommended for each epsilon; the seed also deals the lists."""
-    known = (simulation.domain, simulation.users, simulation.objects, simulation.sparsity)
-    return trial(simulation, [recommended_slots(epsilon, *known, seed=seed) for epsilon in epsilons], seed)
+    """`trial` with the recommended parameters for each epsilon; the seed also assigns the lists."""
+    public = (simulation.domain, simulation.users, simulation.objects, simulation.sparsity)
+    return trial(simulation, [recommended_slots(epsilon, *public, seed=seed) for epsilon in epsilons], seed)

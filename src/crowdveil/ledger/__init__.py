@@ -1,17 +1,17 @@
-"""The ledger: what was spent on each dataset or campaign, written down before noise is drawn.
+"""The ledger: the epsilon spent on each dataset or campaign, recorded before noise is drawn.
 
-A ledger is one SQLite file. Charges are only ever added: the database itself refuses to change or remove
-them, and a charge whose release was never written stays charged. A charge is durable before `charge`
-returns, so whatever kills the process afterwards, the ledger never shows less than what was released.
+A ledger is one SQLite file. Charges can only be added: triggers in the database refuse to change or remove
+them, and a charge whose release was never written stays charged. A charge is on the disk before `charge`
+returns, so even if the process is killed afterwards, the ledger never records less than was released.
 
-Totals are sums (basic composition) of decimal numbers, exact to the last digit, one for each scope (unit,
-adjacency, trust): epsilons of different scopes cannot be added. A release without a guarantee makes a
-dataset's total unbounded; a seeded run is recorded as not private and adds nothing.
+Totals are exact sums of decimal numbers (basic composition), one for each scope (unit, adjacency, trust):
+epsilons of different scopes cannot be added. A release without a guarantee makes a dataset's total unbounded;
+a seeded run is recorded as not private and adds nothing.
 
-No private value is kept here, and no hash of the data: a dataset is known by its name or its path.
+A ledger contains no private value and no hash of the data: a dataset is identified by its name or its path.
 
-One file for each idea: `entries` (what stands in a ledger), `budgets` (what it adds up to and what still
-fits), `names` (of datasets and of the file), `schema` (tables and their rules), `store` (the file).
+One file for each idea: `entries` (charges, budgets and totals), `budgets` (sums, and whether a charge fits),
+`names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file).
 """
 
 from crowdveil.ledger.budgets import BudgetExceeded

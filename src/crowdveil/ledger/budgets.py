@@ -1,4 +1,4 @@
-"""The arithmetic of a ledger: where a dataset stands, and whether one more charge fits its budget."""
+"""The arithmetic of a ledger: the total of a dataset, and whether a new charge fits its budget."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from crowdveil.errors import ParameterError
 from crowdveil.ledger.entries import EXACT, Budget, Charge, Scope, Spending, Total, decimal, plain
 
 
-class BudgetExceeded(ParameterError):  # noqa: N818, it reads as what happened
-    """A charge does not fit what is left of a dataset's budget. Nothing was charged."""
+class BudgetExceeded(ParameterError):  # noqa: N818, the name says what happened
+    """A charge exceeds the rest of a dataset's budget. Nothing was charged."""
 
 
 def total_of(dataset: str, charges: list[Charge], budget: Budget | None) -> Total:
-    """Where a dataset stands: its charges, summed for each scope."""
+    """The total of a dataset: its charges, summed by scope."""
     spent: dict[Scope, Spending] = {}
     for charge in charges:
         if charge.seeded or charge.scope is None or charge.epsilon is None or charge.delta is None:
             continue
-        old = spent.get(charge.scope, Spending(charge.scope, Decimal(0), Decimal(0), 0))
+        previous = spent.get(charge.scope, Spending(charge.scope, Decimal(0), Decimal(0), 0))
         spent[charge.scope] = Spending(
             charge.scope,
-            EXACT.add(old.epsilon, charge.epsilon),
-            EXACT.add(old.delta, charge.delta),
-            old.charges + 1,
+            EXACT.add(previous.epsilon, charge.epsilon),
+            EXACT.add(previous.delta, charge.delta),
+            previous.charges + 1,
         )
     return Total(
         dataset=dataset,
@@ -37,14 +37,14 @@ def total_of(dataset: str, charges: list[Charge], budget: Budget | None) -> Tota
 
 
 def standing_budget(before: Total, new: Charge, budget: float | None) -> Budget | None:
-    """The budget that holds for a new charge: the one declared already, or the one given now."""
+    """The budget that applies to a new charge: the one declared before, or the one given now."""
     if budget is None:
         return before.budget
     if not (isfinite(budget) and budget > 0):
         raise ParameterError(f"the budget must be a number above 0, not {budget}")
     if new.scope is None:
         raise ParameterError("a budget counts epsilon, and this release promises none: leave --budget out")
-    wanted = Budget(decimal(budget), new.scope)
+    requested = Budget(decimal(budget), new.scope)
     if before.budget is None:
         for spending in before.spent:
             if spending.scope != new.scope:
@@ -52,17 +52,17 @@ def standing_budget(before: Total, new: Charge, budget: float | None) -> Budget 
                     f"{before.dataset!r} was charged for {spending.scope} before, which a budget for "
                     f"{new.scope} would not count: declare it under another --dataset"
                 )
-        return wanted
-    if before.budget != wanted:
+        return requested
+    if before.budget != requested:
         raise ParameterError(
             f"the budget of {before.dataset!r} stands at epsilon {plain(before.budget.epsilon)} for "
-            f"{before.budget.scope}; it cannot be changed to {plain(wanted.epsilon)} for {wanted.scope}"
+            f"{before.budget.scope}; it cannot be changed to {plain(requested.epsilon)} for {requested.scope}"
         )
-    return wanted
+    return requested
 
 
 def admit(before: Total, new: Charge, budget: Budget) -> None:
-    """Refuse a charge that a budget cannot hold."""
+    """Raise an error if a new charge does not fit the budget."""
     name = f"the budget of {before.dataset!r}, epsilon {plain(budget.epsilon)} for {budget.scope},"
     if new.scope is None or new.epsilon is None or new.delta is None:
         raise BudgetExceeded(f"{name} cannot hold a release without a differential privacy guarantee")

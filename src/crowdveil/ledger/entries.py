@@ -1,4 +1,4 @@
-"""What stands in a ledger: charges, budgets, and what they add up to, in decimal numbers without rounding."""
+"""The entries of a ledger: charges, budgets and totals, in decimal numbers without rounding."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from crowdveil.accounting.events import Event
 
-EXACT = Context(prec=1000)  # enough for the sum of any two doubles: nothing is ever rounded
+EXACT = Context(prec=1000)  # digits enough for the sum of any two doubles, so nothing is rounded
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What an epsilon counts: epsilons of different scopes cannot be added."""
+    """The scope of an epsilon; epsilons of different scopes cannot be added."""
 
     unit: str
     adjacency: str
@@ -26,10 +26,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Charge:
-    """One entry: what a release was to cost, and when it was written, if it was.
+    """One entry: the cost of a release, and the time at which the release was written, if it was.
 
-    `parameters` and `events` are what the cost was computed from, so that a total can be composed again,
-    tighter; entries of older ledgers have neither.
+    `parameters` and `events` are the basis of the cost, so that a tighter total can be composed later;
+    entries of older ledgers have neither.
     """
 
     id: int
@@ -47,29 +47,29 @@ class Charge:
 
     @property
     def privacy(self) -> str:
-        """What the entry means for privacy, in two or three words."""
+        """Whether the release is private, in a few words."""
         if self.seeded:
             return "not private (seeded)"
         return "private" if self.scope else "no guarantee"
 
     @property
     def status(self) -> str:
-        """Whether the release was written; a charge is never given back."""
+        """Whether the release was written; a charge is never refunded."""
         if self.released:
             return "released"
         return "recorded, not released" if self.seeded else "charged, not released"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        own["scope"] = self.scope and asdict(self.scope)
-        own["events"] = [event.to_dict() for event in self.events]
-        return {**_floats(list(own.items())), "privacy": self.privacy, "status": self.status}
+        """The entry as plain JSON data."""
+        row = {column.name: getattr(self, column.name) for column in fields(self)}
+        row["scope"] = self.scope and asdict(self.scope)
+        row["events"] = [event.to_dict() for event in self.events]
+        return {**_floats(list(row.items())), "privacy": self.privacy, "status": self.status}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that may be spent on a dataset, in one scope."""
+    """The largest epsilon that may be spent on a dataset, in one scope."""
 
     epsilon: Decimal
     scope: Scope
@@ -87,40 +87,40 @@ class Spending:
 
 @dataclass(frozen=True)
 class Total:
-    """Where a dataset stands."""
+    """The total of a dataset."""
 
     dataset: str
     spent: tuple[Spending, ...]  # one for each scope, in the order of their first charge
     budget: Budget | None
-    without_guarantee: int  # releases that promise no differential privacy
-    seeded: int  # runs that are not private; they add nothing
-    not_released: int  # charges, still charged, of which no release was written
+    without_guarantee: int  # number of releases without differential privacy
+    seeded: int  # number of seeded runs, which add nothing
+    not_released: int  # number of charges whose release was not written; they stay charged
 
     @property
     def unbounded(self) -> bool:
-        """Whether no epsilon bounds what was released."""
+        """Whether no epsilon bounds the releases of this dataset."""
         return self.without_guarantee > 0 or any(spending.delta >= 1 for spending in self.spent)
 
     @property
     def left(self) -> Decimal | None:
-        """What remains of the budget; None without one."""
+        """The rest of the budget; None without one."""
         if self.budget is None:
             return None
         return EXACT.subtract(self.budget.epsilon, self.of(self.budget.scope).epsilon)
 
     def of(self, scope: Scope) -> Spending:
-        """What was spent in a scope, perhaps nothing."""
-        found = [spending for spending in self.spent if spending.scope == scope]
-        return found[0] if found else Spending(scope, Decimal(0), Decimal(0), 0)
+        """The spending in a scope, possibly zero."""
+        matching = [spending for spending in self.spent if spending.scope == scope]
+        return matching[0] if matching else Spending(scope, Decimal(0), Decimal(0), 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The total as plain JSON data."""
         left = None if self.left is None else float(self.left)
         return {**asdict(self, dict_factory=_floats), "left": left, "unbounded": self.unbounded}
 
 
 def decimal(number: float) -> Decimal:
-    """The number that its decimal digits say: 0.1 is a tenth."""
+    """The decimal number with the shortest digits of a float: 0.1 becomes exactly one tenth."""
     return Decimal(repr(float(number)))
 
 

@@ -1,4 +1,4 @@
-"""Where a ledger is kept, and by which name it knows a dataset."""
+"""The default path of the ledger, and the names of datasets in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def default_path() -> Path:
 
 
 def dataset_key(name: str | None, source: str) -> str:
-    """How a ledger knows a dataset: by its name or, without one, by the input's real path."""
+    """The key of a dataset in a ledger: its name or, without one, the real path of the input."""
     if name is not None:
         return checked(name)
     if source == "-":
@@ -34,7 +34,7 @@ def dataset_key(name: str | None, source: str) -> str:
 
 
 def checked(dataset: str) -> str:
-    """A dataset's name as it is compared: NFC, on one line, not blank."""
+    """A dataset's name in Unicode normal form C; it must be printable and not blank."""
     if not dataset.strip() or not dataset.isprintable():
         raise ParameterError("a dataset needs a name of printable characters: --dataset NAME")
     return unicodedata.normalize("NFC", dataset)

@@ -1,9 +1,9 @@
-"""The tables of a ledger's file, and the rules by which the database refuses to change or remove entries."""
+"""The tables of a ledger file, and the triggers that refuse to change or remove entries."""
 
 from __future__ import annotations
 
 LEDGER_VERSION = 2
-APPLICATION = 0x43564C47  # marks the file as ours: "CVLG"
+APPLICATION = 0x43564C47  # SQLite application id of the file: "CVLG"
 
 _TABLES = {
     # table: (its key, its columns)
@@ -32,13 +32,13 @@ _TABLES = {
         events TEXT NOT NULL CHECK (json_valid(events))""",
     ),
 }
-_SINCE = {"details": 2}  # the version that added a table; all others are there since version 1
+_SINCE = {"details": 2}  # the version that added a table; the others exist since version 1
 
 
 def schema(version: int = LEDGER_VERSION) -> dict[str, str]:
-    """Every table and every rule of the file, by name, as a version has them.
+    """The SQL statements of all tables and triggers of a version, by name.
 
-    INSERT OR REPLACE removes rows without asking the rule against DELETE, so it has a rule of its own.
+    INSERT OR REPLACE removes rows without firing the trigger against DELETE, so it has its own trigger.
     """
     refuse = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
     statements = {}
@@ -49,8 +49,8 @@ def schema(version: int = LEDGER_VERSION) -> dict[str, str]:
         for change in ("update", "delete"):
             name = f"{table}_{change}"
             statements[name] = f"CREATE TRIGGER {name} BEFORE {change.upper()} ON {table} {refuse}"
-        there = f"(SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608, both are named above
+        exists = f"(SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608, both are named above
         statements[f"{table}_replace"] = (
-            f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN EXISTS {there} {refuse}"
+            f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN EXISTS {exists} {refuse}"
         )
     return statements

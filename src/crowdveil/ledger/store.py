@@ -1,4 +1,4 @@
-"""The ledger in its SQLite file: one transaction for each call, on the disk before the call returns."""
+"""The ledger in an SQLite file: each call is one transaction, on the disk before the call returns."""
 
 from __future__ import annotations
 
@@ -26,10 +26,19 @@ _OWN_COLUMNS = ("time", "dataset", "method", "kind", "epsilon", "delta", "seeded
 
 
 class Ledger:
-    """The ledger in a file. Nothing is opened or created before the first charge.
+    """The ledger in a file; the first charge creates the file.
 
-    Every call opens the file, does one transaction and closes it, so that a ledger can be shared by
-    threads, passed to other processes and forked. Processes that charge at once wait for each other.
+    >>> from tempfile import TemporaryDirectory
+    >>> from crowdveil import Guarantee
+    >>> promise = Guarantee(0.5, 0.0, unit="claim", adjacency="replace-one", trust="central")
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/ledger.sqlite3")
+    ...     charge = ledger.charge("survey", promise, method="basic", seeded=False, budget=2.0)
+    ...     ledger.totals("survey")[0].left
+    Decimal('1.5')
+
+    Every call opens the file, runs one transaction and closes the file, so a ledger can be shared by threads,
+    passed to other processes and forked. Processes that charge at the same time wait for each other.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -46,12 +55,12 @@ class Ledger:
         events: Sequence[Event] = (),
         budget: float | None = None,
     ) -> Charge:
-        """Write down what a release will cost, before its noise is drawn; durable when this returns.
+        """Record the cost of a release before its noise is drawn; it is on the disk when this returns.
 
-        `parameters` (plain JSON data) and `events` are what the cost was computed from: public numbers only.
-        The first `budget` that is given declares it, in the scope of this promise, and stands. Raises
-        `BudgetExceeded` if the charge does not fit, `ParameterError` if the budget differs from the one that
-        stands or does not count what this promise counts; then nothing at all is written.
+        `parameters` (plain JSON data) and `events` are the basis of the cost and hold public numbers only.
+        The first `budget` of a dataset declares it in the scope of this promise and cannot be changed. Raises
+        `BudgetExceeded` if the charge does not fit, and `ParameterError` if the budget differs from the
+        declared one or has another scope than the promise; then nothing is written.
         """
         new = replace(
             _new_charge(checked(dataset), promise, method=method, seeded=seeded),
@@ -72,7 +81,7 @@ class Ledger:
         return replace(new, id=identity)
 
     def completed(self, charge: Charge) -> None:
-        """Note that the release of a charge was written. Saying it twice changes nothing."""
+        """Record that the release of a charge was written; idempotent."""
         with self._transaction(write=True) as db:
             known = {entry.id: entry for entry in _read_charges(db, charge.dataset)}
             if charge.id not in known:
@@ -81,15 +90,15 @@ class Ledger:
                 _insert(db, "releases", {"charge": charge.id, "time": _now()})
 
     def entries(self, dataset: str | None = None) -> list[Charge]:
-        """All charges, or those of one dataset, in the order they were made."""
+        """All charges, or those of one dataset, in the order of their ids."""
         return self.statement(dataset)[1]
 
     def totals(self, dataset: str | None = None) -> list[Total]:
-        """Where each dataset stands, in the order of their first charges."""
+        """The total of each dataset, in the order of the first charges."""
         return self.statement(dataset)[0]
 
     def statement(self, dataset: str | None = None) -> tuple[list[Total], list[Charge]]:
-        """Totals and the charges they are made of, read at one moment; a missing file holds none."""
+        """Totals and their charges, read in one transaction; a missing file holds none."""
         name = None if dataset is None else checked(dataset)
         try:
             self.path.stat()
@@ -108,10 +117,10 @@ class Ledger:
 
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """One transaction, from the lock to the disk; whatever goes wrong inside undoes all of it.
+        """One transaction, from the lock to the disk; any error rolls it back.
 
-        synchronous = EXTRA also syncs the folder, without which a power cut could bring back the journal of
-        a finished transaction and undo it.
+        synchronous = EXTRA also syncs the folder. Otherwise, after a power cut, the journal of a committed
+        transaction could reappear and roll it back.
         """
         try:
             if write:
@@ -134,14 +143,14 @@ class Ledger:
             raise OutputError(f"{self.path}: the ledger cannot be written ({error.strerror})") from None
 
     def _create(self) -> None:
-        """An empty file that only its owner can open, in a folder that only its owner can open."""
+        """Create an empty file, and missing folders, that only the owner can open."""
         missing = [folder for folder in self.path.absolute().parents if not folder.exists()]
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _bring_up_to_date(self, db: sqlite3.Connection) -> None:
-        """Give an empty file its tables and rules, and a ledger of an older version those that it lacks."""
+        """Create the tables and triggers of an empty file, or those that an older version lacks."""
         present = schema(_version(db)) if self._holds_a_ledger(db) else {}
         missing = [statement for name, statement in schema().items() if name not in present]
         for statement in missing:
@@ -211,7 +220,7 @@ def _charge_of(row: sqlite3.Row, parameters: Mapping[str, Any], events: tuple[Ev
 
 
 def _details(charge: Charge) -> dict[str, str]:
-    """What a cost was computed from, as strict JSON."""
+    """The parameters and events of a charge, as strict JSON."""
     events = [event.to_dict() for event in charge.events]
     return {
         "parameters": json.dumps(charge.parameters, allow_nan=False),
@@ -241,7 +250,7 @@ def _read_budgets(db: sqlite3.Connection) -> dict[str, Budget]:
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
-    """Add a row of which the columns are ours; numbers are kept as their decimal digits."""
+    """Insert a row; its columns are constants of this module, decimal numbers are stored as text."""
     columns, places = ", ".join(row), ", ".join("?" * len(row))
     values = [str(value) if isinstance(value, Decimal) else value for value in row.values()]
     cursor = db.execute(f"INSERT INTO {table} ({columns}) VALUES ({places})", values)  # noqa: S608
@@ -249,7 +258,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _plain_error(path: Path, error: sqlite3.Error) -> CrowdveilError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte; the rest are finer distinctions
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; higher bits refine it
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OutputError(f"{path}: the ledger is in use by another process; try again")
     if code == sqlite3.SQLITE_NOTADB:

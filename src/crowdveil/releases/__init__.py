@@ -1,6 +1,8 @@
-"""The trusted collector: from claims to synthetic claims that may be published.
+"""Releases in the central model: a trusted collector publishes synthetic or noisy claims.
 
-One file for each idea. Methods: `certified` (proved, from the noisy statistics of `histogram`, by the
-`posterior` over `templates`), `basic`, and the papers' `priscrowd` with its `weights`, `density` and privacy
-test (`deniability`). `result` is what they return, `measures` and `evaluation` say how good it is.
+Each file holds one idea. Methods with a proved guarantee: `certified` (noisy statistics from `histogram` and
+`second_look`, then a `posterior` over `templates` or the `plain` estimate), `smoothed`, `attempts` and
+`basic`. The paper's `priscrowd` has no differential privacy guarantee; it uses `weights`, `density` and the
+privacy test of `deniability`. `method` is the interface, `registry` lists the methods, `result` is what they
+return.
 """

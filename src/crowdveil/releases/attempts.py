@@ -1,15 +1,17 @@
 """Fixed attempts: PrisCrowd's privacy test in a form that is differentially private.
 
-Every object has the same number T of attempts, whatever its claims are. An attempt takes one of the n claims
-with equal chance, moves it by a Gaussian kernel of public bandwidth and publishes the result if the privacy
-test passes: plausible seeds >= k + Laplace noise of rate eps0. With probability eta it publishes nothing at
-all, so that "nothing" gives nobody away. How many attempts pass is seen and paid for.
+Every object has the same number T of attempts, whatever its claims are. An attempt samples one of the n
+claims uniformly, adds Gaussian kernel noise of public bandwidth and publishes the result if the privacy test
+passes: plausible seeds >= k + Laplace noise of rate eps0. With probability eta the attempt fails regardless,
+which bounds the privacy loss of publishing nothing. The number of attempts that pass is part of the output,
+and epsilon accounts for it.
 
-Values live on the cells of a public grid, kernels are whole weights and every draw is exact. The bins of the
-test are cut by the weights: inside a bin they differ by at most a factor gamma, which is what the proof uses.
+Values are cells of a public grid, kernels have integer weights and every draw is exact. The bins of the test
+follow the kernel weights: within a bin they differ by at most a factor gamma, which the proof uses.
 
-Notation: pi(c) = Pr[Laplace noise of rate eps0 >= k - c], the chance to pass with c plausible seeds.
-Reference: Bindschaedler, Shokri, Gunter 2017, corrected. Proof and figures: docs/guarantees/attempts.md.
+Notation: pi(c) = Pr[Laplace noise of rate eps0 >= k - c], the probability to pass with c plausible seeds.
+Reference: Bindschaedler, Shokri, Gunter, *Plausible Deniability for Privacy-Preserving Data Synthesis*,
+PVLDB 10(5), 2017, doi:10.14778/3055540.3055542, corrected. Proof and figures: docs/guarantees/attempts.md.
 """
 
 from __future__ import annotations
@@ -45,7 +47,22 @@ _GOLDEN = 0.5 * (5**0.5 - 1)
 
 @dataclass(frozen=True)
 class Attempts(DrawnOnGrid):
-    """Parameters: the test, how often it is tried, and what is public. The epsilon follows from them."""
+    """Parameters of fixed attempts; epsilon follows from them and from the numbers of claims.
+
+    Parameters
+    ----------
+    range, resolution, bandwidth:
+        The public range of values, the width of a grid cell, and the kernel's standard deviation.
+    attempts:
+        T, the number of attempts for each object.
+    k, gamma, epsilon0:
+        The privacy test: see `PrivacyTest`.
+    eta:
+        The probability that an attempt fails regardless of the test.
+    delta:
+        The delta at which epsilon is computed.
+
+    """
 
     range: Range
     bandwidth: float
@@ -73,7 +90,7 @@ class Attempts(DrawnOnGrid):
         check_grid(self.range, self.bandwidth, self.resolution)
 
     def promise(self, pattern: Pattern) -> Guarantee:
-        """What a release about objects with these (public) numbers of claims costs and promises."""
+        """The guarantee of a release for objects with these (public) numbers of claims."""
         epsilon = self.epsilon(pattern.per_object.tolist())
         if not isfinite(epsilon):
             raise ParameterError(
@@ -84,35 +101,36 @@ class Attempts(DrawnOnGrid):
         return self.guarantee(epsilon)
 
     def epsilon(self, counts: Iterable[int]) -> float:
-        """The epsilon at `delta` for a claim, where objects have these numbers of claims; infinite if none.
+        """The epsilon at `delta` for one claim, for objects with these numbers of claims; inf if none exists.
 
-        The smallest over the epsilon of one attempt: a larger one leaves more of delta to composition.
+        It is minimised over the epsilon of a single attempt: a larger one has a smaller delta, which leaves
+        more of `delta` to composition.
         """
         sizes = np.unique(np.fromiter(counts, dtype=np.int64))
         if sizes.size == 0 or sizes[0] < 1:
             raise ParameterError("every object has at least one claim")
-        # Range, resolution and bandwidth do not matter.
+        # Epsilon does not depend on range, resolution and bandwidth.
         test = (self.attempts, self.k, self.gamma, self.epsilon0, self.eta, self.delta)
         return _least_epsilon(tuple(sizes.tolist()), *test)
 
     def public(self, pattern: Pattern) -> dict[str, Any]:
-        """The different numbers of claims that objects have."""
+        """The distinct numbers of claims per object."""
         return {"claims_per_object": np.unique(pattern.per_object).tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as the certificate prints it."""
+        """The parameters, as the certificate prints them."""
         names = ("attempts", "k", "gamma", "epsilon0", "eta", "delta", "bandwidth")
         return {name: getattr(self, name) for name in names} | self._public_grid()
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
-        """What passed of `attempts` attempts for every object; values are centres of cells.
+        """The values that passed in `attempts` attempts for every object; values are centres of cells.
 
-        Objects in which nothing passed stay in the release, with no values: that is part of what is analysed.
+        Objects without a passing attempt stay in the release, with no values: the guarantee covers that too.
         """
         kernel = gaussian_weights(self.kernel_width)
         bins, cumulative = cut_bins(kernel, self.gamma), np.cumsum(kernel)
-        places = cell_of(claims.values, self.range, self.cells)
-        rate, fail = rational(self.epsilon0, what="epsilon0"), rational(self.eta, what="eta")
+        cells = cell_of(claims.values, self.range, self.cells)
+        rate, failure = rational(self.epsilon0, what="epsilon0"), rational(self.eta, what="eta")
         key, nonces = rng.streams(claims.objects, purpose=self.name)
         drawn = np.empty((len(claims.objects), self.attempts), dtype=np.int64)
         passed = np.zeros(len(claims.objects), dtype=np.int64)
@@ -121,7 +139,7 @@ class Attempts(DrawnOnGrid):
             claims,
             lambda first, last: attempt(
                 claims.offsets,
-                places,
+                cells,
                 cumulative,
                 bins,
                 self.cells,
@@ -129,8 +147,8 @@ class Attempts(DrawnOnGrid):
                 self.k,
                 rate.numerator,
                 rate.denominator,
-                fail.numerator,
-                fail.denominator,
+                failure.numerator,
+                failure.denominator,
                 key,
                 nonces,
                 first,
@@ -140,30 +158,32 @@ class Attempts(DrawnOnGrid):
             ),
             operations=10.0 * len(claims.objects) * self.attempts,
         )
-        kept = np.arange(self.attempts) < passed[:, None]
-        return self.published(claims, passed, drawn[kept], seeded=not rng.private)
+        filled = np.arange(self.attempts) < passed[:, None]
+        return self.published(claims, passed, drawn[filled], seeded=not rng.private)
 
 
 @lru_cache(maxsize=256)
 def _least_epsilon(
     counts: tuple[int, ...], attempts: int, k: int, gamma: float, epsilon0: float, eta: float, delta: float
 ) -> float:
-    """`Attempts.epsilon`, for distinct numbers of claims in ascending order."""
+    """`Attempts.epsilon` for distinct numbers of claims in ascending order, cached."""
     sizes = np.array(counts, dtype=np.int64)
-    rate, fail = (float(rational(number, what="")) for number in (epsilon0, eta))
-    floor = nothing_epsilon(counts[0], rate, fail)
+    rate, failure = (float(rational(number, what="")) for number in (epsilon0, eta))
+    least = nothing_epsilon(counts[0], rate, failure)
 
-    def composed(one: float) -> float:
-        return composed_epsilon(max(one, floor), attempt_delta(sizes, k, gamma, rate, one), attempts, delta)
+    def composed(single: float) -> float:
+        return composed_epsilon(
+            max(single, least), attempt_delta(sizes, k, gamma, rate, single), attempts, delta
+        )
 
-    def finite(one: float) -> bool:
-        lost = attempt_delta(sizes, k, gamma, rate, one)
-        return lost < 1 and composed_epsilon(0.0, lost, attempts, delta) < inf
+    def finite(single: float) -> bool:
+        delta_of_one = attempt_delta(sizes, k, gamma, rate, single)
+        return delta_of_one < 1 and composed_epsilon(0.0, delta_of_one, attempts, delta) < inf
 
-    most = rate + log1p(gamma) + 1e-9  # from here on only an attempt without other seeds counts
-    if not finite(most):
+    largest = rate + log1p(gamma) + 1e-9  # from here on the maximum is at c = 0: a claim without other seeds
+    if not finite(largest):
         return inf
-    return _minimum(composed, _first_finite(finite, rate, most), most)
+    return _minimum(composed, _first_finite(finite, rate, largest), largest)
 
 
 def pass_chances(counts: Ints, k: int, rate: float) -> Floats:
@@ -174,34 +194,34 @@ def pass_chances(counts: Ints, k: int, rate: float) -> Floats:
 
 
 def attempt_delta(sizes: Ints, k: int, gamma: float, rate: float, epsilon: float) -> float:
-    """The delta of one attempt at `epsilon` >= rate, for the worst of objects with these numbers of claims.
+    """The delta of one attempt at `epsilon` >= rate, the largest over objects with these numbers of claims.
 
-    (1/n) max over 0 <= c < n of [pi(c + 1) - (c/gamma) (e^epsilon pi(c) - pi(c + 1))]_+; c counts the
-    plausible seeds besides the claim that is replaced.
+    For n claims: (1/n) max over 0 <= c < n of [pi(c + 1) - (c/gamma) (e^epsilon pi(c) - pi(c + 1))]_+, where
+    c is the number of plausible seeds besides the replaced claim. Rounding errors are added on top.
     """
     if epsilon < rate:
         raise ParameterError("the epsilon of one attempt is at least epsilon0")
     c = np.arange(int(sizes.max()), dtype=np.int64)
     after = pass_chances(c + 1, k, rate)
-    short = 0.5 * np.exp(-rate * np.maximum(c - k, 0))  # 1 - pi(c) where c >= k
+    failing = 0.5 * np.exp(-rate * np.maximum(c - k, 0))  # 1 - pi(c) where c >= k
     growth = np.where(
         c < k,
         after * expm1(epsilon - rate),
-        expm1(epsilon) * (1.0 - short) + short * expm1(-rate),
+        expm1(epsilon) * (1.0 - failing) + failing * expm1(-rate),
     )
-    taken = c / gamma * growth
-    lost = _ROUNDING * (after + np.abs(taken) + np.where(c < k, 0.0, c / gamma * (1.0 + expm1(epsilon))))
-    brackets = np.maximum.accumulate(np.maximum(after - taken + lost, 0.0))
+    offset = c / gamma * growth
+    rounding = _ROUNDING * (after + np.abs(offset) + np.where(c < k, 0.0, c / gamma * (1.0 + expm1(epsilon))))
+    brackets = np.maximum.accumulate(np.maximum(after - offset + rounding, 0.0))
     return float((brackets[sizes - 1] / sizes).max()) * (1.0 + _ROUNDING)
 
 
 def nothing_epsilon(smallest: int, rate: float, eta: float) -> float:
-    """By how much the chance of publishing nothing can change: log max(e^eps0, 1 + (1 - eta)/(eta n))."""
+    """The largest log-ratio of the chance that nothing passes: log max(e^eps0, 1 + (1 - eta)/(eta n))."""
     return max(rate, log1p((1.0 - eta) / (eta * smallest))) * (1.0 + _ROUNDING)
 
 
 def _first_finite(finite: Callable[[float], bool], low: float, high: float) -> float:
-    """The smallest epsilon of one attempt at which there is an answer, from above."""
+    """The smallest x in [low, high] with finite(x), by bisection from above; finite(high) must hold."""
     if finite(low):
         return low
     for _ in range(60):
@@ -211,22 +231,25 @@ def _first_finite(finite: Callable[[float], bool], low: float, high: float) -> f
 
 
 def _minimum(composed: Callable[[float], float], least: float, most: float) -> float:
-    """The smallest value of `composed` between the two, nearly; every value it takes is a valid answer."""
-    tried = np.concatenate([[least], least + (most - least) * np.geomspace(1e-7, 1.0, 25)])
-    found = [composed(float(one)) for one in tried]
-    best = int(np.argmin(found))
-    low, high = float(tried[max(best - 1, 0)]), float(tried[min(best + 1, tried.size - 1)])
-    answer = found[best]
+    """Nearly the minimum of `composed` on [least, most]; each of its values is a valid epsilon.
+
+    A grid search is refined by a golden-section search.
+    """
+    grid = np.concatenate([[least], least + (most - least) * np.geomspace(1e-7, 1.0, 25)])
+    epsilons = [composed(float(one)) for one in grid]
+    best = int(np.argmin(epsilons))
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)])
+    smallest = epsilons[best]
     for _ in range(12):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         at_left, at_right = composed(left), composed(right)
-        answer = min(answer, at_left, at_right)
+        smallest = min(smallest, at_left, at_right)
         low, high = (low, right) if at_left <= at_right else (left, high)
-    return answer
+    return smallest
 
 
 def cut_bins(kernel: Ints, gamma: float) -> Ints:
-    """The distances at which bins begin, and r + 1: inside a bin weights differ by at most a factor gamma."""
+    """Distances at which bins begin, then r + 1: within a bin weights differ by at most a factor gamma."""
     side = kernel[kernel.size // 2 :]
     falling = -side
     starts = [0]

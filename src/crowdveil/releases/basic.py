@@ -1,10 +1,10 @@
 """Basic, the papers' simplest baseline: every claim is published with Laplace noise.
 
-Claims are clamped to the declared range and rounded to a public grid on it; exact discrete Laplace noise is
-added in whole steps of the grid. One claim moves by at most G steps, so noise of scale G / epsilon gives
-pure epsilon-differential privacy for each claim, replace-one: the number of claims of an object shows.
-Noisy claims are published in ascending order: the order of the raw ones would show ranks for nothing (it
-would not cost epsilon, because sorting does not move rows farther apart in L1).
+Claims are clamped to the declared range and rounded to a public grid; exact discrete Laplace noise is added
+in whole steps of the grid. The sensitivity of one claim is G steps, so noise of scale G / epsilon gives pure
+epsilon-differential privacy for each claim under replace-one; the number of claims per object is public.
+Noisy claims are published in ascending order, because the order of raw claims would reveal ranks for no
+benefit. (Epsilon would hold in either order: sorting does not increase the L1 distance of rows.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,24 @@ from crowdveil.releases.result import Release, Status
 
 @dataclass(frozen=True)
 class Basic(ReleaseMethod):
-    """Parameters of Basic: epsilon for each claim on a public range and grid."""
+    """Parameters of Basic: Laplace noise on each claim.
+
+    >>> from crowdveil import Claims, Range, release
+    >>> claims = Claims.from_columns(["a", "a", "b"], ["ann", "bob", "ann"], [3.0, 1.0, 2.0])
+    >>> noisy = release(claims, Basic(epsilon=1.0, range=Range(0, 10)))
+    >>> len(noisy), noisy.promise.epsilon
+    (3, 1.0)
+
+    Parameters
+    ----------
+    epsilon:
+        The privacy loss for each claim.
+    range:
+        The public range of values; claims outside are clamped to it.
+    resolution:
+        The step of the public grid; by default a fixed fraction of the range.
+
+    """
 
     epsilon: float
     range: Range
@@ -51,17 +68,17 @@ class Basic(ReleaseMethod):
 
     @property
     def step(self) -> float:
-        """The width of the grid."""
+        """The step of the grid."""
         return self.resolution or self.range.length / STEPS_IN_RANGE
 
     @property
     def steps(self) -> int:
-        """How far one claim can move on the grid: its sensitivity."""
+        """The sensitivity of one claim, in steps of the grid."""
         return max(1, ceil(self.range.length / self.step))
 
     @property
     def realised(self) -> Fraction:
-        """The epsilon that the noise gives, never above the one asked for."""
+        """The epsilon of the noise: `epsilon` rounded down to a fraction."""
         return rational(self.epsilon, what="epsilon")
 
     @property
@@ -70,11 +87,11 @@ class Basic(ReleaseMethod):
         return self.steps / self.realised
 
     def events(self, _pattern: Pattern) -> tuple[Event, ...]:
-        """Noise on each claim; one claim moves by at most all steps of the grid."""
+        """One event: discrete Laplace noise on a claim of sensitivity `steps`."""
         return (NoiseEvent("discrete_laplace", self.scale, self.steps),)
 
     def promise(self, _pattern: Pattern) -> Guarantee:
-        """What a release with these parameters costs and promises: pure epsilon for each claim."""
+        """The guarantee of a release: pure epsilon for each claim."""
         return Guarantee(
             epsilon=float(self.realised),
             delta=0.0,
@@ -89,7 +106,7 @@ class Basic(ReleaseMethod):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as the certificate prints it."""
+        """The parameters, as the certificate prints them."""
         return {
             "epsilon": self.epsilon,
             "range": [self.range.low, self.range.high],
@@ -97,7 +114,7 @@ class Basic(ReleaseMethod):
         }
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
-        """Every claim with exact noise, as many of them as there were."""
+        """All claims with exact noise, as many as were collected."""
         low, step, scale = self.range.low, self.step, self.scale
         grid = np.clip(np.rint((claims.values - low) / step), 0, self.steps).astype(np.int64)
         key, nonces = rng.streams(claims.objects, purpose=self.name)

@@ -1,13 +1,14 @@
-"""Certified releases: synthetic claims whose privacy is proved, from one noisy histogram for each object.
+"""Certified releases: synthetic claims with a proved guarantee, from one noisy histogram per object.
 
-Two noisy statistics are all that is learned from raw claims (`histogram.py`); the rest is post-processing:
-the bins' width from the typical spread, an empirical Bayes posterior for each object's density
-(`posterior.py`), and any number of claims drawn from it. The histogram estimator takes the histograms as they
-are instead (`plain.py`) and may look a second time, with reliability weights (`second_look.py`). Central
-model; pure epsilon, or with a delta for users Gaussian noise in the histograms.
+Only two noisy statistics are computed from raw claims (`histogram.py`). The rest is post-processing: the bin
+width follows from the typical spread, each object's density gets an empirical Bayes posterior
+(`posterior.py`), and any number of claims is drawn from it. The estimator "histogram" uses the noisy
+histograms without a model (`plain.py`); it may compute a third statistic, histograms with reliability weights
+(`second_look.py`). The guarantee is central and pure, or (epsilon, delta) for users with Gaussian noise in
+the histograms.
 
-This file holds the parameters, the split of epsilon between the statistics, and the release. Each statistic
-computes its own sensitivity. Proof: docs/guarantees/certified.md.
+This file holds the parameters and the release. Each statistic computes its own sensitivity. Proof:
+docs/guarantees/certified.md.
 """
 
 from __future__ import annotations
@@ -52,32 +53,37 @@ DENOMINATOR = 10_000
 class Certified(ReleaseMethod):
     """Parameters of a certified release.
 
+    >>> from crowdveil import Claims, Range, release
+    >>> claims = Claims.from_columns(["a"] * 40, list(range(40)), [4.0, 5.0] * 20)
+    >>> synthetic = release(claims, Certified(epsilon=2.0, range=Range(0, 10)))
+    >>> len(synthetic), synthetic.promise.epsilon
+    (30, 2.0)
+
     Parameters
     ----------
     epsilon:
-        The budget of the whole release, for each `unit` under `adjacency`.
+        The privacy budget of the release, for each `unit` under `adjacency`.
     range:
-        The public range of values; claims outside are pulled into it.
+        The public range of values; claims outside are clamped to it.
     per_object:
-        How many synthetic claims are drawn for each object.
+        The number of synthetic claims for each object.
     resolution:
-        The smallest distance that matters; by default a 2,000th of the range.
+        The smallest distance that matters; by default 1/2000 of the range.
     unit, adjacency, cap:
-        Who is protected and against what change: see `Neighbours`.
+        The neighbouring datasets: see `Neighbours`.
     delta:
-        For unit "user": buys Gaussian noise in the histograms, less than Laplace's for users of many claims.
+        For unit "user": with a delta above 0 the histograms get Gaussian noise, which is less than Laplace
+        noise for users with many claims.
     pooled:
-        Whether one distribution of all objects together is released.
+        Whether the claims of all objects are released as one distribution.
     estimator:
-        "bayes" for the posterior over densities, "histogram" for the noisy histograms as they are.
+        "bayes" for the posterior over densities, "histogram" for the noisy histograms without a model.
     background:
-        Whether the even background of an object's claims is released too.
+        Whether the uniform background of an object's claims is part of the released density.
     reliability:
-        For "histogram": the share of the histograms' epsilon that pays for users' reliability weights.
+        For "histogram": the share of the histograms' epsilon that is spent on reliability weights.
     objects:
         For adjacency "add-remove": the public list of objects.
-
-    Example: `release(claims, Certified(epsilon=2, range=Range(0, 10)))`
 
     """
 
@@ -104,7 +110,7 @@ class Certified(ReleaseMethod):
         self._check_estimator()
         if not (isfinite(self.step) and self.step > 0 and 4 <= self.range.length / self.step <= 1e9):
             raise ParameterError(f"the resolution {self.step:g} does not suit the range")
-        # Shares of epsilon are thousandths: what the least of them needs must exist before it is charged.
+        # Shares of epsilon are thousandths. Noise for the smallest share must exist, or nothing is charged.
         least = self.budget / 1000
         pair_noise(least, self.neighbours)
         if self.reliability:
@@ -148,16 +154,16 @@ class Certified(ReleaseMethod):
 
     @property
     def budget(self) -> Fraction:
-        """Epsilon as the fraction that its digits say, which is what is split and spent."""
+        """Epsilon as the fraction that its decimal digits denote; the split adds up to it exactly."""
         return rational(self.epsilon, what="epsilon", limit=DENOMINATOR)
 
     @property
     def neighbours(self) -> Neighbours:
-        """Who is protected, and against what change."""
+        """The neighbouring datasets."""
         return Neighbours(self.unit, self.adjacency, self.cap)
 
     def promise(self, pattern: Pattern) -> Guarantee:
-        """What a release costs and promises: the epsilon asked for, which its events do not exceed."""
+        """The guarantee of a release: the requested epsilon, which its events do not exceed."""
         spent = basic_composition(self.events(pattern), self.delta)
         return Guarantee(
             epsilon=float(self.budget) if spent <= self.budget else up(spent),
@@ -170,7 +176,7 @@ class Certified(ReleaseMethod):
 
     @property
     def split(self) -> EpsilonSplit:
-        """How epsilon is divided among the noisy statistics."""
+        """The division of epsilon among the noisy statistics."""
         return EpsilonSplit(self.budget, self.neighbours, self.delta, self._second_share())
 
     def _second_share(self) -> Fraction | None:
@@ -180,7 +186,7 @@ class Certified(ReleaseMethod):
         return None if self.reliability is None else Fraction(int(self.reliability * 1000), 1000)
 
     def events(self, pattern: Pattern) -> tuple[Event, ...]:
-        """Noise on pair distances, on histograms and perhaps on weighted histograms."""
+        """Noise on pair distances, on histograms and, with a second look, on weighted histograms."""
         return self.split.events(pattern)
 
     def _assumptions(self) -> tuple[str, ...]:
@@ -195,7 +201,7 @@ class Certified(ReleaseMethod):
         return tuple(assumptions)
 
     def used(self, claims: Claims) -> Claims:
-        """The claims that a release looks at: about listed objects, capped, in the range, perhaps pooled."""
+        """The claims that a release uses: of listed objects, capped, clamped to the range, maybe pooled."""
         if not (self.neighbours.replaced or self.pooled):
             if self.objects is None:
                 raise ParameterError(
@@ -209,11 +215,11 @@ class Certified(ReleaseMethod):
         return _pooled(claims) if self.pooled else claims
 
     def usefulness(self, pattern: Pattern) -> float:
-        """Claims of a typical object times epsilon, over claims protected: mostly noise below `USEFUL`."""
+        """Median claims of an object times epsilon, over claims per unit; below `USEFUL` noise dominates."""
         return float(np.median(pattern.per_object)) * self.epsilon / self.neighbours.claims
 
     def refuse_useless(self, pattern: Pattern) -> None:
-        """Refuse too few claims for epsilon; not under add-remove: a refusal would tell their number."""
+        """Refuse too few claims for epsilon; under add-remove never, since that would reveal their number."""
         if self.neighbours.replaced and self.usefulness(pattern) < USEFUL:
             pooled = "" if self.pooled else "--pooled releases one distribution of all objects, "
             raise ParameterError(
@@ -222,11 +228,11 @@ class Certified(ReleaseMethod):
             )
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
-        """Synthetic claims for every object, as many for each."""
+        """`per_object` synthetic claims for every object."""
         return fit(claims, self, rng=rng, engine=engine, keep=False).release
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as the certificate prints it."""
+        """The parameters, as the certificate prints them."""
         return {
             "epsilon": self.epsilon,
             "unit": self.unit,
@@ -245,11 +251,11 @@ class Certified(ReleaseMethod):
 
 @dataclass(frozen=True)
 class Fit:
-    """A release together with the densities it was drawn from (masses of equal parts of the range)."""
+    """A release and the densities from which it was drawn (masses of equal parts of the range)."""
 
     release: Release
     densities: Floats | Singles
-    noisy: Histograms  # what the densities were estimated from; published nowhere
+    noisy: Histograms  # the histograms behind the densities; not published
 
 
 def fit(
@@ -260,7 +266,7 @@ def fit(
     engine: LocalEngine | None = None,
     keep: bool = True,
 ) -> Fit:
-    """The release and, if kept, its densities."""
+    """The release and, with `keep`, its densities."""
     rng = rng or secure()
     engine = engine or LocalEngine()
     claims = parameters.used(claims)
@@ -280,7 +286,7 @@ def fit(
 def private_part(
     claims: Claims, parameters: Certified, *, rng: Randomness, engine: LocalEngine
 ) -> Histograms:
-    """All that is learned from raw claims: the noisy statistics, of which the last is returned."""
+    """The noisy statistics, the only part that uses raw claims; the last of them is returned."""
     neighbours, limits, split = parameters.neighbours, parameters.range, parameters.split
     pairs = split.for_pairs(Pattern.of(claims))
     near = pair_distances(claims, limits, parameters.step, pairs, neighbours, rng=rng, engine=engine)

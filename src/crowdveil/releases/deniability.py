@@ -1,12 +1,13 @@
-"""The privacy test: a candidate is released only if enough claims could have led to it about as likely.
+"""The privacy test: a candidate is released only if at least about k claims could plausibly have produced it.
 
-Reference: Huai et al. 2019, section 4.3, after Bindschaedler, Shokri and Gunter, *Plausible Deniability for
-Privacy-Preserving Data Synthesis*, VLDB 2017. The test compares kernels normalised by their peak (densities
-are not probabilities), so its bins do not depend on the scale of the values.
+Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsourced Data*, IJCAI 2019,
+section 4.3, after Bindschaedler, Shokri, Gunter, *Plausible Deniability for Privacy-Preserving Data
+Synthesis*, PVLDB 10(5), 2017, doi:10.14778/3055540.3055542. The test compares kernels normalised by their
+peak (densities are not probabilities), so its bins do not depend on the scale of the values.
 
-Repeating draws until enough pass, with weights and bandwidths that look at all the data, gives **no
-differential privacy**; and because the threshold is noisy, (k, gamma) too holds only up to that noise,
-unless `require_k` is set.
+Draws are repeated until enough pass, and weights and bandwidths depend on all claims: together this gives
+**no differential privacy**. The threshold is noisy, so (k, gamma) plausible deniability also holds only up to
+that noise, unless `require_k` is set.
 """
 
 from __future__ import annotations
@@ -39,7 +40,20 @@ _WHY_NOT = (
 
 @dataclass(frozen=True)
 class PrivacyTest:
-    """Parameters: k plausible seeds within a factor gamma, a noisy threshold of rate epsilon0."""
+    """Parameters of the privacy test.
+
+    Parameters
+    ----------
+    k:
+        The number of plausible seeds that a candidate needs.
+    gamma:
+        Seeds are plausible if their kernels at the candidate lie within this factor of each other.
+    epsilon0:
+        The rate of the Laplace noise on the threshold k.
+    require_k:
+        Whether a candidate needs k plausible seeds even where the noisy threshold is lower.
+
+    """
 
     k: int = 5
     gamma: float = 4.0
@@ -56,7 +70,7 @@ class PrivacyTest:
             raise ParameterError(f"k is at most {LARGEST_K} and epsilon0 at most {LARGEST_RATE:g}")
 
     def promise(self, weights_ratio: str) -> Deniability | NoGuarantee:
-        """What this test promises about a release that repeats it."""
+        """The promise of a release that repeats this test; `weights_ratio` bounds the ratio of weights."""
         if self.require_k:
             return Deniability(self.k, self.gamma, weights_ratio, _WHY_NOT)
         return NoGuarantee(
@@ -80,8 +94,8 @@ def draw(
 ) -> tuple[Ints, Floats, np.ndarray[tuple[int], np.dtype[np.int8]]]:
     """Offsets and values of the released claims, and a status for each object.
 
-    Candidates outside `limits` count as failed tries. `tested=False` skips the test: for measuring what it
-    costs, never for a release.
+    Candidates outside `limits` count as failed tries. `tested=False` skips the test: it measures what the
+    test costs and is never used for a release.
     """
     check_per_object(per_object)
     if weights.combined.size != len(claims) or weights.bandwidth.size != len(claims.objects):
@@ -123,6 +137,6 @@ def draw(
     statuses[weights.bandwidth == 0] = Status.constant
     statuses[claims.counts() < max(test.k, 2)] = Status.too_few
     offsets = np.concatenate([[0], np.cumsum(passed)]).astype(np.int64)
-    full = bool((passed == per_object).all())
-    values = out.ravel() if full else out[np.arange(per_object) < passed[:, None]]
+    complete = bool((passed == per_object).all())
+    values = out.ravel() if complete else out[np.arange(per_object) < passed[:, None]]
     return offsets, values, statuses

@@ -1,4 +1,4 @@
-"""An object's claims as a curve, and how steep and wide that curve is."""
+"""Kernel density estimates of an object's claims, their support, slope and bandwidth."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from crowdveil.arrays import Floats
 from crowdveil.kernels.bandwidths import weighted_spread
 from crowdveil.releases.weights import SILVERMAN, WIDEN
 
-_AT_ONCE = 1_000_000  # pairs of points and claims held in memory
+_AT_ONCE = 1_000_000  # pairs (point, claim) held in memory at a time
 
 
 def _kernel_sum(
     points: Floats, claims: Floats, weights: Floats | None, kernel: Callable[[Floats], Floats], width: float
 ) -> Floats:
-    """sum_s w_s kernel((point - x_s) / width) at each point; weights None: all equal."""
+    """sum_s w_s kernel((point - x_s) / width) at each point; None stands for equal weights."""
     out = np.empty(points.size)
     step = max(1, _AT_ONCE // claims.size)
     for first in range(0, points.size, step):
@@ -26,29 +26,29 @@ def _kernel_sum(
 
 
 def curve(points: Floats, claims: Floats, weights: Floats | None, bandwidth: float) -> Floats:
-    """The Gaussian kernel density of weighted claims at `points`; weights None: all equal."""
+    """The Gaussian kernel density estimate at `points`; None stands for equal weights."""
     peak = 1.0 / (np.sqrt(2 * np.pi) * bandwidth)
     return _kernel_sum(points, claims, weights, lambda z: peak * np.exp(-0.5 * z * z), bandwidth)
 
 
 def support(claims: Floats, bandwidth: float) -> tuple[float, float]:
-    """Where the curve is not negligible: four bandwidths around all claims."""
+    """The interval outside which the density is negligible: four bandwidths around all claims."""
     return float(claims.min() - 4 * bandwidth), float(claims.max() + 4 * bandwidth)
 
 
 def steepest_slope(claims: Floats, weights: Floats, bandwidth: float) -> float:
-    """sup |f'| to about 1 %: looked for within four bandwidths of every claim."""
+    """sup |f'| of the density f, to about 1 %, on a grid within four bandwidths of every claim."""
     low, high = support(claims, bandwidth)
-    around = np.linspace(-4.0, 4.0, 161)
-    if (high - low) / bandwidth * 20 < around.size * claims.size:
+    steps = np.linspace(-4.0, 4.0, 161)
+    if (high - low) / bandwidth * 20 < steps.size * claims.size:
         points = np.linspace(low, high, int((high - low) / bandwidth * 20) + 1)
     else:
-        points = (np.unique(claims)[:, None] + bandwidth * around[None, :]).ravel()
+        points = (np.unique(claims)[:, None] + bandwidth * steps[None, :]).ravel()
     peak = 1.0 / (np.sqrt(2 * np.pi) * bandwidth**2)
     slopes = _kernel_sum(points, claims, weights, lambda z: -peak * z * np.exp(-0.5 * z * z), bandwidth)
     return float(np.abs(slopes).max())
 
 
 def weighted_bandwidth(claims: Floats, weights: Floats) -> float:
-    """h = 1.15 * 1.06 s_w n_eff^(-1/5) for claims that ascend and weights that sum to one."""
+    """h = 1.15 * 1.06 s_w n_eff^(-1/5) for ascending claims and weights that sum to one."""
     return float(WIDEN * SILVERMAN * weighted_spread(claims, weights))

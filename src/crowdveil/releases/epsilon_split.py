@@ -1,7 +1,7 @@
 """How a certified release divides its epsilon among its noisy statistics, and the events that follow.
 
-First come the pair distances, which tell the typical spread; then the histograms; then perhaps the weighted
-histograms of a second look. The parts add up to epsilon exactly (they are fractions).
+The statistics are the pair distances, from which the typical spread is estimated, then the histograms, then
+possibly the weighted histograms of a second look. The parts are fractions and add up to epsilon exactly.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ RELIABLE = 250.0  # ... where claims of an object times epsilon are so many
 
 @dataclass(frozen=True)
 class EpsilonSplit:
-    """The budget of a release and what it is for.
+    """The budget of a release and its division.
 
     Parameters
     ----------
     epsilon:
         The budget, exactly.
     neighbours:
-        Who is protected, and against what change.
+        The neighbouring datasets.
     delta:
-        Of the histograms' noise.
+        The delta of the histograms' noise.
     second_share:
-        The share of what the pair distances leave, for a second look with reliability weights: 0 for none,
-        None to spend `RELIABILITY_SHARE` where there is much evidence for each object.
+        The share of the epsilon left by the pair distances that a second look with reliability weights gets:
+        0 for no second look, None for `RELIABILITY_SHARE` if objects have enough claims.
 
     """
 
@@ -46,7 +46,7 @@ class EpsilonSplit:
     second_share: Fraction | None = Fraction(0)
 
     def for_pairs(self, pattern: Pattern) -> Fraction:
-        """The epsilon of the pair distances, in thousandths; less where there are, publicly, many pairs."""
+        """The epsilon of the pair distances, in thousandths; smaller if there are (publicly) many pairs."""
         share = PAIR_SHARE
         if self.neighbours.replaced:
             enough = PAIR_COUNT * self.neighbours.claims / max(1, pattern.pairs)
@@ -54,7 +54,7 @@ class EpsilonSplit:
         return self.epsilon * max(Fraction(1, 1000), Fraction(int(share * 1000), 1000))
 
     def for_weights(self, left: Fraction, typical: float) -> Fraction:
-        """The epsilon of the second look, of what is left; objects have `typical` claims, as far as known."""
+        """The part of the epsilon `left` for the second look, if an object has about `typical` claims."""
         if self.second_share is not None:
             return left * self.second_share
         evidence = typical * float(left) / self.neighbours.claims
@@ -63,8 +63,8 @@ class EpsilonSplit:
     def events(self, pattern: Pattern) -> tuple[Event, ...]:
         """The noise of all statistics, in the order in which they are drawn.
 
-        Where claims come and go, whether there is a second look may depend on the noisy pair distances.
-        Then only the epsilon of what follows them is known beforehand.
+        Under add-remove, the decision for a second look may depend on the noisy pair distances. Then only the
+        total epsilon of the later statistics is known in advance.
         """
         pairs = self.for_pairs(pattern)
         pair_event, left = pair_noise(pairs, self.neighbours).event, self.epsilon - pairs

@@ -1,7 +1,7 @@
-"""What a certified release learns from raw claims: noisy pair distances, and a noisy histogram an object.
+"""The noisy statistics of a certified release: pair distances, and one histogram per object.
 
-Both are counts with exact noise, and each computes its own sensitivity from the neighbours that must look
-alike (derivations: docs/guarantees/certified.md).
+Both are counts with exact noise, and each computes its own sensitivity from the definition of neighbouring
+datasets (derivations: docs/guarantees/certified.md).
 
 L1 sensitivity of the histograms. One value replaced leaves one bin of one object and enters another: 2. One
 claim added or removed: 1. A user of at most C claims, at most one about an object: C times that.
@@ -59,12 +59,12 @@ class Histograms:
 
     @property
     def cells(self) -> int:
-        """How many cells cover the range."""
+        """The number of cells that cover the range."""
         return self.bins * CELLS
 
     @property
     def has_bin(self) -> Flags:
-        """(N, bins + 1): which bins an object has; the last one only where the first starts early."""
+        """(N, bins + 1): the bins that an object has; it has the last one only if its first starts early."""
         last = (self.cells - 1 + self.shifts.astype(np.int64)) // CELLS
         flags: Flags = np.arange(self.bins + 1) <= last[:, None]
         return flags
@@ -91,7 +91,10 @@ def pair_distances(
     rng: Randomness,
     engine: LocalEngine,
 ) -> PairDistances:
-    """Distances of random pairs within objects, as noisy counts on a log scale. Claims lie in the range."""
+    """Noisy counts of the distances of random pairs within objects, in logarithmic bins.
+
+    Claims must lie in the range.
+    """
     scale = pair_noise(epsilon, neighbours).parameter
     bins = ceil(log(limits.length / resolution) / log(RATIO)) + 1
     key, nonces = rng.streams(claims.objects, purpose="pairs")

@@ -1,8 +1,8 @@
-"""What every release method offers.
+"""The interface of release methods.
 
-A method is the frozen dataclass of its parameters: it says what a release would promise and which noisy
-events it consists of, before anything is drawn, and draws it. Commands, plans, audits and certificates read
-all they need to know of a method from its class. A new method is one file and one line in `registry.py`.
+A method is the frozen dataclass of its parameters. It gives the promise and the noisy events of a release
+before anything is drawn, and it draws the release. Commands, plans, audits and certificates take everything
+they need to know about a method from its class. A new method is one file and one line in `registry.py`.
 """
 
 from __future__ import annotations
@@ -25,58 +25,58 @@ from crowdveil.releases.result import Release
 
 
 class ReleaseMethod(ABC):
-    """Parameters of one way to publish claims, and what it promises."""
+    """A method of publishing claims, with its parameters."""
 
     name: ClassVar[str]
     synthetic: ClassVar[bool] = True
-    """Whether released values are drawn from a density; else each is one person's own, with noise."""
+    """Whether released values are drawn from a density; if not, each is one claim with noise."""
 
     depends_on_counts: ClassVar[bool] = False
-    """Whether epsilon depends on how many claims objects have."""
+    """Whether epsilon depends on the numbers of claims per object."""
 
     range: Range | None
     """The public range of values."""
 
     @abstractmethod
     def promise(self, pattern: Pattern) -> Promise:
-        """What a release of claims with this pattern costs and promises.
+        """The promise of a release of claims with this pattern; a guarantee is also what is charged.
 
         The pattern is used only where it is public: never under adjacency add-remove.
         """
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """What is promised where the release costs `epsilon`, for methods whose epsilon depends on counts."""
+        """The guarantee of a release that costs `epsilon`, for methods whose epsilon depends on counts."""
         raise ParameterError(f"the epsilon of {self.name} follows from its parameters, it is not {epsilon:g}")
 
     def events(self, pattern: Pattern) -> tuple[Event, ...]:
-        """The noisy events of such a release, of which the promise is the composition."""
+        """The noisy events of a release; the promise is their composition."""
         promise = self.promise(pattern)
         return (PrivateEvent(promise.epsilon, promise.delta),) if isinstance(promise, Guarantee) else ()
 
     def used(self, claims: Claims) -> Claims:
-        """The claims that a release looks at, with values pulled into the range; idempotent."""
+        """The claims that a release uses, with values clamped to the range; idempotent."""
         if self.range is None:
             return claims
         return claims.clamped(self.range.low, self.range.high)[0]
 
     def refuse_useless(self, pattern: Pattern) -> None:  # noqa: B027, most methods have no such limit
-        """Raise a `ParameterError` if a public pattern tells that a release would be little but noise."""
+        """Raise `ParameterError` if the public pattern shows that a release would be mostly noise."""
 
     @abstractmethod
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
-        """The release of these claims; charge what it promises before."""
+        """Draw a release of these claims. Its promise must be charged before."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as plain JSON data for the certificate and the ledger."""
+        """The parameters as plain JSON data, for the certificate and the ledger."""
 
     def public(self, pattern: Pattern) -> dict[str, Any]:  # noqa: ARG002, most promises need no count
-        """Public numbers that the promise depends on besides the parameters, as plain JSON data."""
+        """Public numbers besides the parameters on which the promise depends, as plain JSON data."""
         return {}
 
     @classmethod
     def from_dict(cls, stated: Mapping[str, Any]) -> Self:
-        """The method with the parameters that `to_dict` wrote down; `ParameterError` for anything else."""
+        """The method with the parameters that `to_dict` gave; `ParameterError` for anything else."""
         values = dict(stated)
         ends = values.get("range")
         if ends is not None:
@@ -111,20 +111,20 @@ def release(
     rng: Randomness | None = None,
     engine: LocalEngine | None = None,
 ) -> Release:
-    """Publish claims by a method: synthetic or noisy ones, with the promise that they carry.
+    """Publish claims by a method; the result is synthetic or noisy claims with their promise.
 
     Parameters
     ----------
     claims:
-        The raw claims; they do not leave this function.
+        The raw claims; they are not part of the result.
     parameters:
         The method with its parameters, such as `Certified(epsilon=2, range=Range(0, 10))`.
     rng:
-        Where draws come from; by default a secure source that nobody can repeat.
+        The source of randomness; by default a secure one, which cannot be repeated.
     engine:
-        Where the work is done; by default all cores of this machine.
+        Where the loops run; by default on all cores of this machine.
 
-    Nothing is charged to a ledger: `operations.release` does that, as the command does.
+    Nothing is charged to a ledger: `operations.release` charges one, and so does the command.
 
     """
     return parameters.draw(parameters.used(claims), rng=rng or secure(), engine=engine or LocalEngine())

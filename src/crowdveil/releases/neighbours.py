@@ -1,4 +1,4 @@
-"""Neighbouring datasets: whose data may change, and how, without the release showing it."""
+"""Neighbouring datasets: the change of data that differential privacy hides."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Neighbours:
     unit:
         What is protected: a claim, or a user.
     adjacency:
-        "replace-one": values are replaced, and who made claims about what is public. "add-remove": the unit
-        appears or disappears, and no exact count of claims may be used.
+        "replace-one": values are replaced; which user made claims about which object is public.
+        "add-remove": the unit is added or removed, and no exact count of claims may be used.
     cap:
-        For unit "user": how many claims of each user are used, at most one about an object.
+        For unit "user": the number of claims of each user that are used, at most one per object.
 
     """
 
@@ -42,10 +42,10 @@ class Neighbours:
 
     @property
     def claims(self) -> int:
-        """How many claims one protected unit holds."""
+        """The largest number of claims of one protected unit."""
         return 1 if self.cap is None else self.cap
 
     @property
     def replaced(self) -> bool:
-        """Whether values are replaced; then who made claims about what is public."""
+        """Whether values are replaced; then which user made claims about which object is public."""
         return self.adjacency == "replace-one"

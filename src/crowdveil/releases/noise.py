@@ -1,8 +1,8 @@
-"""The noise of released counts: exact discrete Laplace or, where a delta is granted, discrete Gaussian.
+"""The noise of released counts: exact discrete Laplace or, with a delta, discrete Gaussian.
 
 `changed` is the L1 sensitivity of the counts. Laplace noise of scale changed / epsilon is pure epsilon.
-Gaussian noise assumes that a protected unit changes `changed` counts by one each: it composes so many
-mechanisms of sensitivity one, which takes less noise than Laplace's where a unit changes many counts.
+Gaussian noise assumes that a protected unit changes `changed` counts by one each. Its cost is the composition
+of that many mechanisms of sensitivity one, which needs less noise than Laplace if a unit changes many counts.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _FINE = 1000  # small variances are multiples of 1 / _FINE, large ones whole num
 
 @dataclass(frozen=True)
 class CountNoise:
-    """A law of whole numbers: discrete Laplace of a scale, or discrete Gaussian of a variance parameter.
+    """A distribution of integers: discrete Laplace with a scale, or discrete Gaussian with a variance.
 
-    `changed` is the L1 sensitivity that it was made for.
+    `parameter` is the scale or the variance parameter, `changed` the L1 sensitivity of the counts.
     """
 
     gaussian: bool
@@ -33,23 +33,25 @@ class CountNoise:
 
     @property
     def variance(self) -> float:
-        """Of a draw; the Gaussian's parameter bounds it from above."""
+        """The variance of a draw; for Gaussian noise the parameter, which is an upper bound of it."""
         if self.gaussian:
             return float(self.parameter)
         return 0.5 / sinh(0.5 / float(self.parameter)) ** 2
 
     @property
     def event(self) -> NoiseEvent:
-        """This noise on the counts that one protected unit can change, for the accountant."""
+        """This noise on the counts that one protected unit can change, as an event for the accountant."""
         if not self.gaussian:
             return NoiseEvent("discrete_laplace", self.parameter, self.changed)
-        sigma = nextafter(sqrt(self.parameter), 0.0)  # never more noise than there is
+        sigma = nextafter(
+            sqrt(self.parameter), 0.0
+        )  # rounded down: the accountant must not assume more noise
         return NoiseEvent("discrete_gaussian", sigma, 1, self.changed)
 
 
 @cache
 def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoise:
-    """The least noise that makes counts (epsilon, delta)-private."""
+    """The smallest noise that makes counts (epsilon, delta)-differentially private."""
     if not delta:
         scale = scales.at_least(changed / epsilon, refusal="epsilon is too small")
         return CountNoise(gaussian=False, parameter=scale, changed=changed)
@@ -74,5 +76,5 @@ def count_noise(changed: int, epsilon: Fraction, delta: float = 0.0) -> CountNoi
 
 
 def gaussian_cost(changed: int, variance: Fraction, delta: float) -> float:
-    """The epsilon at `delta` of discrete Gaussian noise on that many counts, each changed by one."""
+    """The epsilon at `delta` of discrete Gaussian noise, if `changed` counts change by one each."""
     return events_epsilon([CountNoise(gaussian=True, parameter=variance, changed=changed).event], delta)

@@ -1,7 +1,7 @@
-"""The pattern of claims: who made how many claims about what, without any value.
+"""The pattern of claims: numbers of claims by object and by user, without any value.
 
-Where values are replaced the pattern is public, and what a release costs and promises may depend on it. It
-holds no value, so whatever is computed from a pattern alone looks at none.
+Under adjacency replace-one the pattern is public, and the cost of a release may depend on it. A pattern holds
+no values, so what is computed from a pattern alone depends on none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crowdveil.claims import Claims
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Numbers of claims: `per_object` (N,) about each object, `most` of one user."""
+    """Numbers of claims: `per_object` (N,) for each object, `most` the largest number of one user."""
 
     per_object: Ints
     most: int
@@ -28,10 +28,10 @@ class Pattern:
 
     @classmethod
     def even(cls, objects: int, claims: int) -> Pattern:
-        """So many objects with so many claims each, every claim by a user of its own."""
+        """A pattern of `objects` objects with `claims` claims each; every claim has its own user."""
         return cls(np.full(objects, claims, dtype=np.int64), 1)
 
     @property
     def pairs(self) -> int:
-        """How many disjoint pairs can be formed within objects."""
+        """The number of disjoint pairs of claims within objects."""
         return int((self.per_object // 2).sum())

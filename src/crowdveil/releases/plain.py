@@ -1,7 +1,7 @@
-"""The plain estimate from a noisy histogram: what it says, made a density, and nothing more.
+"""Plain density estimates from noisy histograms, without a model of the claims.
 
-Counts are projected onto the simplex (the shift that makes their positive parts sum to one is taken away),
-and a bin's mass is spread over its parts and smoothed over one bin. Post-processing.
+Noisy shares are projected onto the probability simplex; then the mass of each bin is spread evenly over the
+bin and smoothed with a triangular kernel of one bin's width. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from crowdveil.releases.templates import PARTS_PER_CELL
 
 
 def on_simplex(shares: Floats) -> Floats:
-    """Each row's nearest point among probabilities: negative shares go, the rest is shifted."""
+    """The Euclidean projection of each row onto the probability simplex: max(shares - shift, 0)."""
     ordered = -np.sort(-shares, axis=1)
     excess = np.cumsum(ordered, axis=1) - 1.0
-    place = np.arange(1, shares.shape[1] + 1)
-    last = np.count_nonzero(ordered - excess / place > 0, axis=1)
-    shift = np.take_along_axis(excess / place, last[:, None] - 1, axis=1)
+    ranks = np.arange(1, shares.shape[1] + 1)
+    last = np.count_nonzero(ordered - excess / ranks > 0, axis=1)
+    shift = np.take_along_axis(excess / ranks, last[:, None] - 1, axis=1)
     projected: Floats = np.maximum(shares - shift, 0.0)
     return projected
 
 
 def bin_shares(noisy: Histograms) -> Floats:
-    """The share of each bin; a bin that an object does not have holds none."""
+    """The estimated share of each bin, by object; 0 for bins that an object does not have."""
     shares = noisy.counts / noisy.claims[:, None]
     shares[~noisy.has_bin] = -1e9
     return on_simplex(shares)
 
 
 def plain_densities(noisy: Histograms) -> Floats:
-    """A row for each object: masses of equal parts of the range, as `DensityPosterior.draw` gives them."""
+    """One row per object: masses of equal parts of the range, as in `DensityPosterior.draw`."""
     shares = bin_shares(noisy)
     cells = np.arange(noisy.cells)
     bins = (cells[None, :] + noisy.shifts[:, None]) // CELLS
@@ -46,7 +46,7 @@ def plain_densities(noisy: Histograms) -> Floats:
     fine = np.repeat(by_cell / PARTS_PER_CELL, PARTS_PER_CELL, axis=1)
     window = CELLS * PARTS_PER_CELL
     kernel = np.bartlett(2 * window + 1)[1:-1]
-    # Mirrored at both ends of the range, so that what lies there is not smoothed out of it.
+    # Reflection at both ends of the range keeps mass near them inside.
     mirrored = np.pad(fine, ((0, 0), (window - 1, window - 1)), mode="symmetric")
     smooth = np.apply_along_axis(lambda row: np.convolve(row, kernel, "valid"), 1, mirrored)
     densities: Floats = smooth / smooth.sum(axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def draw(
     engine: LocalEngine,
     names: object,
 ) -> Floats:
-    """Claims for each object from its density, ascending."""
+    """`per_object` values drawn from the density of each object, in ascending order."""
     out = np.empty((len(densities), per_object))
     key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
     engine.spread(

@@ -1,11 +1,11 @@
-"""Empirical Bayes on noisy histograms: the posterior density of each object, under a prior learned from all.
+"""Empirical Bayes on noisy histograms: a posterior density for each object under a prior learned from all.
 
-Post-processing: nothing here sees a raw claim. EM learns the prior of shapes, scales, shares of background
-and locations from the noisy histograms of up to 400 objects. The prior of a sampled object's location leaves
-the object's own histogram out.
+This is post-processing: nothing here uses a raw claim. EM learns the prior of shapes, scales, shares of
+background and locations from the noisy histograms of up to 400 objects. The location prior of a sampled
+object leaves out the object's own histogram.
 
-Every sum of floats has one order, whatever the number of threads: EM adds up blocks of a fixed size, and no
-product goes through BLAS, whose threads change last digits.
+Sums of floats have a fixed order, whatever the number of threads: EM adds up blocks of a fixed size, and no
+product uses BLAS, whose threads change the last digits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SAMPLE_BYTES = 200e6
 LARGEST_TABLE = 2048
 MOST_EXACT_TABLES, TABLES_PER_DOUBLING = 256, 64
 USUAL_SPREAD, USUAL_VARIATION = 1 / 12, 1.5  # of the range, and of its logarithm
-PSEUDO_COUNT = 1.0  # objects' worth of evenness in each part of the prior
+PSEUDO_COUNT = 1.0  # spread evenly over each part of the prior, in objects
 KEPT_PRIOR = 0.999
 USUAL_PRIOR = 0.25
 LEAST_UNIFORM, MOST_UNIFORM = 0.02, 0.98
@@ -75,7 +75,7 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
 def _log_fit(pairs: PairDistances, p: Floats) -> float:
     """The log-likelihood of noisy counts with bin probabilities p.
 
-    A count is taken for normal, in place of binomial, plus Laplace noise: that has a closed form.
+    A count is modelled as normal, in place of binomial, plus Laplace noise: this has a closed form.
     """
     mean = pairs.pairs * p
     sd = np.sqrt(mean * (1 - p) + 1e-9)
@@ -88,7 +88,7 @@ def _log_fit(pairs: PairDistances, p: Floats) -> float:
 
 @dataclass(frozen=True)
 class Prior:
-    """What objects look like: the prior of (template, share), and that of locations."""
+    """The prior of (template, share) and the prior of locations."""
 
     profile: Floats  # (C, S), sums to one
     places: Floats  # (sampled + 1, cells): one row for each sampled object, the last for all others
@@ -101,11 +101,11 @@ class DensityPosterior:
     def __init__(self, noisy: Histograms, *, rng: Randomness, engine: LocalEngine) -> None:
         self._noisy, self._engine = noisy, engine
         self._templates: Templates = templates()
-        self._evidence = self._gathered()
+        self._evidence = self._collect_evidence()
         self.prior = self._learn(rng)
 
     def _likelihood_tables(self) -> tuple[Singles, Ints, Ints]:
-        """One table for each number of claims, end to end; where an object's table begins; its last row."""
+        """Concatenated tables for all numbers of claims; for each object its table's begin and last row."""
         counts, table_of = np.unique(_rounded(self._noisy.claims), return_inverse=True)
         tops = np.minimum(counts, LARGEST_TABLE)
         tables = [self._table(int(top), float(n) / float(top)) for n, top in zip(counts, tops, strict=True)]
@@ -113,13 +113,14 @@ class DensityPosterior:
         return np.concatenate(tables), begins[table_of], tops[table_of]
 
     def _table(self, top: int, shrunk: float) -> Singles:
-        """The table of `top` claims, each of which stands for `shrunk` claims."""
+        """The likelihood table of `top` claims, each of which stands for `shrunk` claims."""
         noise = self._noisy.noise
         if noise.gaussian:
             return loops.gaussian_likelihood_table(top, noise.variance / shrunk**2)  # type: ignore[no-any-return]
         return loops.likelihood_table(top, shrunk / float(noise.parameter))  # type: ignore[no-any-return]
 
-    def _gathered(self) -> loops.Evidence:
+    def _collect_evidence(self) -> loops.Evidence:
+        """Histograms, likelihood tables and templates, as the loops take them."""
         noisy, t = self._noisy, self._templates
         steps = np.empty((SHARES.size, t.masses.size), dtype=np.uint8)
         loops.background_steps(SHARES, t.masses, 1.0 / noisy.bins, steps)
@@ -157,7 +158,7 @@ class DensityPosterior:
         return np.sort(rng.stream("sample", purpose="prior").uniforms(objects).argsort()[:size])
 
     def _likelihoods(self, sample: Ints) -> Singles:
-        """(sample, cells, profiles): likelihoods of sampled histograms, relative to each one's largest."""
+        """(sample, cells, profiles): likelihoods of sampled histograms, relative to the largest of each."""
         shape = (sample.size, self._noisy.cells, self._templates.reach.size, SHARES.size)
         likelihoods = np.empty(shape, dtype=np.float32)
         wanted = np.ones(shape[2:], dtype=np.bool_)
@@ -173,7 +174,7 @@ class DensityPosterior:
     def _expected(
         self, likelihoods: Singles, profile: Floats, place_prior: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """What `loops.expect` fills for the whole sample: locations, evenness and expected profiles."""
+        """The E step for the sample, by `loops.expect`: locations, evenness and expected profiles."""
         size, cells, profiles = likelihoods.shape
         locations, evenness = np.empty((size, cells)), np.empty(size)
         blocks = np.zeros((-(-size // OBJECTS_PER_BLOCK), profiles), dtype=np.float32)
@@ -197,10 +198,10 @@ class DensityPosterior:
         background: bool = False,
         keep: bool = False,
     ) -> tuple[Floats, Singles]:
-        """Synthetic values for each object, ascending, and the densities they are drawn from.
+        """Synthetic values for each object, ascending, and the densities from which they are drawn.
 
-        A density is a row of masses of equal parts of the range; it includes the object's even background if
-        `background`. There are no rows unless `keep`.
+        A density is a row of masses of equal parts of the range; it includes the object's uniform background
+        if `background`. Without `keep` no densities are returned.
         """
         noisy, t = self._noisy, self._templates
         objects = noisy.claims.size
@@ -239,14 +240,14 @@ class DensityPosterior:
 
 
 def _joint(parts: Sequence[Floats]) -> Floats:
-    """The prior of (shape, scale, share), which are independent."""
+    """The joint prior of (shape, scale, share), which are independent."""
     shapes, scales, shares = parts
     joint: Floats = shapes[:, None, None] * scales[:, None] * shares
     return joint
 
 
 def _rounded(claims: Ints) -> Ints:
-    """Numbers of claims, large ones rounded down by at most about one percent so that they share tables."""
+    """Numbers of claims; large ones are rounded down by at most about 1 %, so that they share tables."""
     steps = np.floor(TABLES_PER_DOUBLING * np.log2(np.maximum(claims, 1) / MOST_EXACT_TABLES))
     grid = np.floor(MOST_EXACT_TABLES * 2.0 ** (steps / TABLES_PER_DOUBLING)).astype(np.int64)
     rounded: Ints = np.where(claims <= MOST_EXACT_TABLES, claims, grid)
@@ -254,7 +255,7 @@ def _rounded(claims: Ints) -> Ints:
 
 
 def _leave_one_out(locations: Floats, even: float) -> Floats:
-    """The prior of each object's location: a mixture of even and the mean posterior of the other objects."""
+    """The location prior of each object: uniform mixed with the mean posterior of the other objects."""
     size, cells = locations.shape
     if size == 1:
         return np.full((1, cells), 1.0 / cells)
@@ -280,10 +281,9 @@ def _most(profile: Floats, share: float) -> NDArray[np.bool_]:
 
 
 def bins_for(spread: float, claims: float, epsilon: float, length: float) -> int:
-    """The number of bins for the range: bins are narrow where data are many or the spread is small.
+    """The number of bins for the range: bins are narrow if there are many claims or the spread is small.
 
-    With more bins than `finest`, a bin would hold less than its noise: a crowd in one bin could not be told
-    from the largest noise in all others.
+    With more than `finest` bins, the largest noise among all bins would exceed the count of a crowded bin.
     """
     evidence = claims * epsilon
     width = spread * float(np.clip(1.7 * (30 / evidence) ** 0.35, 0.5, 3.0))

@@ -2,7 +2,7 @@
 
 Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsourced Data*, IJCAI 2019, and
 its extended version. The paper's Theorem 2 does not hold for its algorithm (docs/guarantees/priscrowd.md),
-so this "paper mode" says: no differential privacy guarantee.
+so releases of this method carry no differential privacy guarantee.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from crowdveil.releases.weights import Weights, estimate_weights, smallest_bandw
 
 @dataclass(frozen=True)
 class Uniform(ReleaseMethod):
-    """Parameters of Uniform, PrisCrowd's baseline: all claims of an object weigh the same.
+    """Parameters of Uniform, PrisCrowd's baseline: all claims of an object have equal weights.
 
     Parameters
     ----------
     per_object:
-        How many claims are released for each object that has enough.
+        The number of claims released for each object that has enough claims.
     k, gamma, epsilon0, require_k:
         The privacy test: see `PrivacyTest`.
     range, resolution:
-        The public range of values, if there is one, and the smallest bandwidth.
+        The public range of values, if there is one, and the smallest bandwidth of a density.
 
     """
 
@@ -59,11 +59,11 @@ class Uniform(ReleaseMethod):
         return PrivacyTest(self.k, self.gamma, self.epsilon0, self.require_k)
 
     def promise(self, _pattern: Pattern) -> Deniability | NoGuarantee:
-        """What a release with these parameters promises: nothing that could be charged."""
+        """Plausible deniability if `require_k`, otherwise no guarantee; nothing is charged."""
         return self.test.promise("1, all weights are equal")
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as the certificate prints it."""
+        """The parameters, as the certificate prints them."""
         return {
             "per_object": self.per_object,
             "k": self.k,
@@ -75,7 +75,7 @@ class Uniform(ReleaseMethod):
         }
 
     def estimate(self, claims: Claims, *, engine: LocalEngine | None = None) -> Weights:
-        """The weights and bandwidths from which claims are drawn."""
+        """The weights and bandwidths of the densities."""
         engine = engine or LocalEngine()
         return uniform_weights(claims, floor=self._floor(claims, engine), engine=engine)
 
@@ -88,13 +88,13 @@ class Uniform(ReleaseMethod):
         return smallest_bandwidth(claims, engine)
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
-        """Synthetic claims for every object that has enough; all lie in the range, if one is declared."""
+        """Synthetic claims for every object with enough claims; they lie in the range, if one is declared."""
         return self.draw_weighted(claims, self.estimate(claims, engine=engine), rng=rng, engine=engine)
 
     def draw_weighted(
         self, claims: Claims, weights: Weights, *, rng: Randomness, engine: LocalEngine
     ) -> Release:
-        """The same with weights that were estimated before."""
+        """`draw` with given weights."""
         offsets, values, statuses = draw(
             claims,
             weights,
@@ -120,14 +120,20 @@ class Uniform(ReleaseMethod):
 
 @dataclass(frozen=True)
 class PrisCrowd(Uniform):
-    """Parameters of PrisCrowd: those of Uniform, and how a user's reliability is estimated.
+    """Parameters of PrisCrowd: those of Uniform, and how users' reliability is estimated.
+
+    >>> from crowdveil import Claims, release
+    >>> claims = Claims.from_columns(["a"] * 6, list(range(6)), [1.0, 1.1, 1.2, 1.3, 1.4, 1.5])
+    >>> synthetic = release(claims, PrisCrowd(per_object=10, k=3))
+    >>> synthetic.method, synthetic.promise.to_dict()["kind"]
+    ('priscrowd', 'none')
 
     Parameters
     ----------
     loss:
-        Whether a user's loss is the mean over its claims or, as in the paper, their sum.
+        A user's loss: the mean of the losses of their claims or, as in the paper, the sum.
     normaliser:
-        What losses are divided by: their sum as in the paper, or their maximum (CRH).
+        The divisor of users' losses: their sum, as in the paper, or their maximum (CRH).
 
     """
 
@@ -143,15 +149,15 @@ class PrisCrowd(Uniform):
                 raise ParameterError(f"{choice} must be one of {', '.join(allowed)}")
 
     def promise(self, _pattern: Pattern) -> Deniability | NoGuarantee:
-        """What a release with these parameters promises: nothing that could be charged."""
+        """Plausible deniability if `require_k`, otherwise no guarantee; nothing is charged."""
         return self.test.promise("at most 9 n + 1 among n claims")
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as the certificate prints it."""
+        """The parameters, as the certificate prints them."""
         return super().to_dict() | {"loss": self.loss, "normaliser": self.normaliser}
 
     def estimate(self, claims: Claims, *, engine: LocalEngine | None = None) -> Weights:
-        """Users' reliability, robust local weights and the bandwidths from which claims are drawn."""
+        """Users' reliability weights, robust local weights and the bandwidths of the densities."""
         engine = engine or LocalEngine()
         return estimate_weights(
             claims,

@@ -1,4 +1,4 @@
-"""`Release`: synthetic claims together with what was promised about them."""
+"""`Release`: synthetic claims with their promise."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """What became of an object."""
+    """The outcome of a release for one object."""
 
-    released = 0  # as many claims as asked for
+    released = 0  # with as many claims as requested
     too_few = 1  # fewer claims than the test needs: refused
-    constant = 2  # all claims are equal: a release would state them
+    constant = 2  # all claims are equal: a release would publish them
     shortfall = 3  # the tries ran out before enough candidates passed
 
 
@@ -32,7 +32,7 @@ LARGEST_PER_OBJECT = 100_000
 
 
 def check_per_object(per_object: int) -> None:
-    """Refuse a number of claims that is not one."""
+    """Raise `ParameterError` for a number of claims per object outside 1 ... LARGEST_PER_OBJECT."""
     if not isinstance(per_object, int) or not 1 <= per_object <= LARGEST_PER_OBJECT:
         raise ParameterError(
             f"per-object must be at least 1 and at most {LARGEST_PER_OBJECT}, not {per_object}"
@@ -41,12 +41,12 @@ def check_per_object(per_object: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Synthetic claims by object (ascending values, belonging to nobody), and the promise they carry.
+    """Synthetic claims by object (ascending values, without users) and their promise.
 
-    Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` are for the steward, not for
-    publication, and neither are `weights`, the reliability weights that claims were drawn with (paper mode).
-    `seeded` is true when the draws can be repeated from a seed: then nothing is promised. `synthetic` is
-    false where each value is a person's own, with noise.
+    Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` and `weights` (the reliability
+    weights of PrisCrowd) are private: they are for the steward and are not published. `seeded` is true if the
+    draws can be repeated from a seed; such a release promises nothing. `synthetic` is false if each value is
+    one claim with noise.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -54,11 +54,11 @@ class Release:
     values: Floats
     statuses: NDArray[np.int8]  # (N,), a Status each
     method: str
-    parameters: Mapping[str, Any]  # public: what was asked for
+    parameters: Mapping[str, Any]  # of the method; public
     promise: Promise
     seeded: bool
     synthetic: bool = True
-    public: Mapping[str, Any] = field(default_factory=dict)  # public numbers that the promise depends on
+    public: Mapping[str, Any] = field(default_factory=dict)  # public numbers on which the promise depends
     weights: Weights | None = None
 
     def __post_init__(self) -> None:
@@ -73,16 +73,16 @@ class Release:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def to_frame(self) -> pl.DataFrame:
-        """Columns `object` and `value`, what is published."""
+        """The published table, with columns `object` and `value`."""
         codes = np.repeat(np.arange(len(self.objects)), np.diff(self.offsets))
         return pl.DataFrame({"object": self.objects.gather(codes), "value": self.values})
 
     def parts(self, rows: int) -> Iterator[pl.DataFrame]:
-        """The same in frames of whole objects, of about that many rows each; at least one frame."""
+        """`to_frame` in parts of complete objects, about `rows` rows each; at least one part."""
         first = 0
         while True:
-            aim = int(np.searchsorted(self.offsets, self.offsets[first] + rows, side="right")) - 1
-            last = min(len(self.objects), max(first + 1, aim))
+            reached = int(np.searchsorted(self.offsets, self.offsets[first] + rows, side="right")) - 1
+            last = min(len(self.objects), max(first + 1, reached))
             codes = np.repeat(np.arange(first, last), np.diff(self.offsets[first : last + 1]))
             values = self.values[self.offsets[first] : self.offsets[last]]
             yield pl.DataFrame({"object": self.objects.gather(codes), "value": values})
@@ -91,6 +91,6 @@ class Release:
                 return
 
     def status_counts(self) -> dict[str, int]:
-        """How many objects have each status."""
+        """The number of objects by status."""
         counts = np.bincount(self.statuses, minlength=len(Status))
         return {status.name: int(counts[status]) for status in Status}

@@ -1,15 +1,16 @@
-"""A second look at raw claims: the histograms again, each claim weighted by how reliable its user is.
+"""A second look at raw claims: histograms in which each claim has its user's reliability as weight.
 
-A user's reliability is the mean *grade* of its claims: how high the first, noisy histogram is where they lie.
-Grades are whole numbers up to GRADES and weights whole numbers up to Q, so that every sum is exact; the
-weighted counts get discrete Laplace noise and are divided by Q.
+A user's reliability is the mean *grade* of their claims; the grade of a claim is the height of the first,
+noisy histogram at its bin. Grades are integers up to GRADES and weights are integers up to Q, so every sum is
+exact. The weighted counts get discrete Laplace noise and are divided by Q.
 
-Sensitivity (L1). The value of one claim replaced: its user's reliability moves by at most 1/N, and with it
-the weights of its N - 1 other claims, by at most Q/N each and, being rounded down, less than one step more;
-the claim itself leaves one bin and enters another with at most Q each. In all less than 3 Q + C - 1 for users
-of at most C claims. A user replaced: at most 2 C Q; a user added or removed: at most C Q. No other user's
-reliability changes: grades come from the noisy histogram, which is public by then. A claim added or removed
-is not covered: there is no public bound on its user's claims.
+Sensitivity (L1). If the value of one claim is replaced, the reliability of its user changes by at most 1/N.
+The weights of the user's N - 1 other claims change by at most Q/N each, and by less than one more step due to
+rounding down; the claim itself leaves one bin and enters another with weight at most Q each. The total is
+less than 3 Q + C - 1 for users with at most C claims. A replaced user changes at most 2 C Q, an added or
+removed user at most C Q. The reliability of other users does not change, because grades come from the noisy
+histogram, which is already public. Adding or removing a claim is not covered: there is no public bound on the
+number of its user's claims.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ MOST_STEPS = 2**20  # with users of fewer than 2^22 claims every product stays b
 
 
 def weight_steps(most: int) -> int:
-    """Q for users of at most that many claims: so many that rounding costs little noise."""
+    """Q for users with at most `most` claims: large enough that rounding adds little noise."""
     return min(10 * most + 100, MOST_STEPS)
 
 
 def weight_noise(epsilon: Fraction, neighbours: Neighbours, most: int) -> CountNoise:
-    """The noise of weighted counts, in steps, where users have at most `most` claims (a user's cap)."""
+    """The noise of weighted counts, in steps of 1/Q, if users have at most `most` claims."""
     steps = weight_steps(most)
     if neighbours.unit == "user":
         return count_noise((2 if neighbours.replaced else 1) * neighbours.claims * steps, epsilon)
@@ -50,7 +51,7 @@ def weight_noise(epsilon: Fraction, neighbours: Neighbours, most: int) -> CountN
 
 
 def most_claims(pattern: Pattern, neighbours: Neighbours) -> int:
-    """The public bound on a user's claims: the cap, or else the largest number where that is public."""
+    """The public bound on the number of a user's claims: the cap or, without one, the largest number."""
     return pattern.most if neighbours.cap is None else neighbours.cap
 
 
@@ -66,12 +67,12 @@ def weighted_histograms(
     )
     counts += drawn.reshape(counts.shape)
     counts[~noisy.has_bin] = 0
-    # Weights, in steps: their noisy sum stands for the number of claims.
+    # The noisy sum of weights, in steps, takes the place of the number of claims.
     return replace(noisy, counts=counts, claims=np.maximum(steps, counts.sum(axis=1)), noise=noise)
 
 
 def weighted_counts(claims: Claims, noisy: Histograms, steps: int) -> Ints:
-    """By object and bin: the weights of its claims, in whole steps, without noise."""
+    """By object and bin: the sum of the weights of the claims in it, in steps, without noise."""
     owners = np.repeat(np.arange(len(claims.objects)), claims.counts())
     bins = _bins_of(claims, noisy, owners)
     counts = np.zeros_like(noisy.counts)
@@ -80,7 +81,7 @@ def weighted_counts(claims: Claims, noisy: Histograms, steps: int) -> Ints:
 
 
 def _grades(noisy: Histograms) -> Ints:
-    """By object and bin: how high the noisy histogram is around a bin, of GRADES."""
+    """By object and bin: the smoothed height of the noisy histogram, in 0 ... GRADES."""
     shares = np.pad(bin_shares(noisy), ((0, 0), (1, 1)))
     smooth = shares[:, :-2] + 2 * shares[:, 1:-1] + shares[:, 2:]
     grades: Ints = np.floor(GRADES * smooth / smooth.max(axis=1, keepdims=True)).astype(np.int64)
@@ -88,7 +89,7 @@ def _grades(noisy: Histograms) -> Ints:
 
 
 def _weights(claims: Claims, grades: Ints, steps: int) -> Ints:
-    """floor(Q times the mean grade of its user), for every claim."""
+    """floor(Q times the mean grade of the user, over GRADES), for every claim."""
     users = claims.user_codes
     claims_of = np.bincount(users)
     total = np.zeros(claims_of.size, dtype=np.int64)

@@ -1,13 +1,13 @@
-"""Smoothed densities: synthetic claims are plain draws, a share of which comes from a public density.
+"""Smoothed densities: synthetic claims are drawn from a kernel density mixed with a public density.
 
 Claims x_1 ... x_n of an object give the law f(y) = lam b(y) + ((1 - lam)/n) sum_s K(y, x_s) on the M cells of
-a grid over the declared range. K is a Gaussian kernel reflected at both ends, made of whole weights: a draw
-takes an offset from a table of whole numbers. b is proportional to the kernel's envelope max_x K(y, x), the
-public density that hides a claim best. All draws are exact; the epsilon printed is that of these weights.
+a grid over the declared range. K is a Gaussian kernel with integer weights, reflected at both ends. b is
+proportional to the kernel's envelope max_x K(y, x), the public density that gives the smallest epsilon. All
+draws are exact, and epsilon is computed from these integer weights.
 
 Notation: a = (1 - lam)/n; Z = sum_y max_x K(y, x), the envelope's mass; q = lam/Z; m draws for each object.
-Guarantee: docs/guarantees/smoothed.md. Replacing a claim changes one draw no more than P = (q + a, q, rest)
-differs from Q = (q, q + a, rest), in either direction; m draws are m of these.
+Guarantee: docs/guarantees/smoothed.md. For neighbouring claims (one replaced), one draw is dominated by the
+pair P = (q + a, q, rest) and Q = (q, q + a, rest), in either direction; m draws are an m-fold composition.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _BITS = 30  # the kernel's largest weight is 2^30
 _ROUNDING = 2.0**-50
 
 
-# --- what is drawn on a public grid, shared with the fixed-attempts mode ------------------------------------
+# --- draws on a public grid, shared with `attempts` ---------------------------------------------------------
 
 
 class DrawnOnGrid(ReleaseMethod):
-    """What methods have in common that move claims by a kernel on a public grid and publish cells of it.
+    """The common part of methods that apply a kernel to claims on a public grid and publish grid cells.
 
-    They are frozen dataclasses and have these fields among theirs.
+    Subclasses are frozen dataclasses with at least these fields.
     """
 
     range: Range
@@ -58,7 +58,7 @@ class DrawnOnGrid(ReleaseMethod):
 
     @property
     def cells(self) -> int:
-        """How many cells the grid has."""
+        """The number of grid cells."""
         return cells_in(self.range, self.resolution)
 
     @property
@@ -67,7 +67,7 @@ class DrawnOnGrid(ReleaseMethod):
         return self.bandwidth / self.range.length * self.cells
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """What is promised where the draws cost `epsilon` at `delta`."""
+        """The guarantee of draws that cost `epsilon` at `delta`."""
         return Guarantee(
             epsilon=epsilon,
             delta=self.delta,
@@ -82,7 +82,7 @@ class DrawnOnGrid(ReleaseMethod):
         )
 
     def published(self, claims: Claims, counts: Ints, drawn: Ints, *, seeded: bool) -> Release:
-        """The release of `drawn` cells, `counts` of them for each object, none for some perhaps."""
+        """The release of the cells `drawn`, of which object i has `counts[i]`, possibly 0."""
         return Release(
             objects=claims.objects,
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -103,7 +103,7 @@ class DrawnOnGrid(ReleaseMethod):
 
 
 def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None:
-    """Refuse a public grid or bandwidth that cannot be used."""
+    """Raise `ParameterError` for a public grid or bandwidth that cannot be used."""
     check_resolution(resolution)
     if not (isfinite(bandwidth) and 0 < bandwidth <= range.length):
         raise ParameterError(f"bandwidth must be above 0 and at most the range's length, not {bandwidth:g}")
@@ -114,19 +114,19 @@ def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None
 
 
 def cells_in(range: Range, resolution: float | None) -> int:
-    """How many equal cells, each about `resolution` wide, cover the range."""
+    """The number of equal cells of width about `resolution` that cover the range."""
     return max(1, round(range.length / resolution)) if resolution else STEPS_IN_RANGE
 
 
 def cell_of(values: Floats, range: Range, cells: int) -> Ints:
-    """The cell of each value; values outside the range count as its nearest end."""
+    """The cell of each value; values outside the range are clamped to it."""
     inside = np.clip(values, range.low, range.high)
     place = np.floor((inside - range.low) / range.length * cells)
     return np.clip(place, 0, cells - 1).astype(np.int64)
 
 
 def centre_of(places: Ints, range: Range, cells: int) -> Floats:
-    """The middle of each cell."""
+    """The centre of each cell."""
     centres: Floats = range.low + (places.astype(np.float64) + 0.5) * (range.length / cells)
     return centres
 
@@ -136,7 +136,20 @@ def centre_of(places: Ints, range: Range, cells: int) -> Floats:
 
 @dataclass(frozen=True)
 class Smoothed(DrawnOnGrid):
-    """Parameters: what is public about the values, how many draws, and how much of them is public."""
+    """Parameters of smoothed densities; epsilon follows from them and from the numbers of claims.
+
+    Parameters
+    ----------
+    range, resolution, bandwidth:
+        The public range of values, the width of a grid cell, and the kernel's standard deviation.
+    per_object:
+        m, the number of draws for each object.
+    lam:
+        The weight of the public density in the mixture.
+    delta:
+        The delta at which epsilon is computed.
+
+    """
 
     range: Range
     bandwidth: float
@@ -160,16 +173,16 @@ class Smoothed(DrawnOnGrid):
             raise ParameterError("the bandwidth is too wide for this range: take at most a quarter of it")
 
     def pair(self, n: int) -> tuple[Fraction, Fraction]:
-        """q and a of the dominating pair for an object of n claims."""
+        """q and a of the dominating pair, for an object with n claims."""
         lam = rational(self.lam, what="lam")
         return lam / law(self).envelope_mass, (1 - lam) / n
 
     def promise(self, pattern: Pattern) -> Guarantee:
-        """What a release costs and promises: the epsilon of the object with the fewest claims."""
+        """The guarantee of a release, with the epsilon of the object with the fewest claims."""
         return self.guarantee(self.epsilon(int(pattern.per_object.min())))
 
     def epsilon(self, n: int, *, claims_per_user: int = 1) -> float:
-        """The epsilon at `delta` for a claim, or a user with several; objects have at least n claims."""
+        """The epsilon at `delta` for one claim or a user with several, if objects have at least n claims."""
         if n < 1 or claims_per_user < 1:
             raise ParameterError("objects and users have at least one claim")
         q, a = self.pair(n)
@@ -178,11 +191,11 @@ class Smoothed(DrawnOnGrid):
         return pair_epsilon(low_q, high_a, self.per_object * claims_per_user, self.delta)
 
     def public(self, pattern: Pattern) -> dict[str, Any]:
-        """The least number of claims of an object."""
+        """The smallest number of claims of an object."""
         return {"claims_per_object": [int(pattern.per_object.min())]}
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked for, as the certificate prints it."""
+        """The parameters, as the certificate prints them."""
         return {
             "per_object": self.per_object,
             "lam": self.lam,
@@ -192,20 +205,20 @@ class Smoothed(DrawnOnGrid):
         }
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
-        """`per_object` exact draws for every object, whatever its claims are; values are centres of cells."""
-        places = cell_of(claims.values, self.range, self.cells)
+        """`per_object` exact draws for every object; values are centres of cells."""
+        cells = cell_of(claims.values, self.range, self.cells)
         weights = law(self)
         base, kernel = np.cumsum(weights.base), np.cumsum(weights.kernel)
         lam = rational(self.lam, what="lam")
         key, nonces = rng.streams(claims.objects, purpose=self.name)
-        count, each = len(claims.objects), self.per_object
-        drawn = np.empty((count, each), dtype=np.int64)
+        objects, per_object = len(claims.objects), self.per_object
+        drawn = np.empty((objects, per_object), dtype=np.int64)
         engine.run(
             "smoothed claims",
             claims,
             lambda first, last: draw_smoothed(
                 claims.offsets,
-                places,
+                cells,
                 base,
                 kernel,
                 lam.numerator,
@@ -216,26 +229,26 @@ class Smoothed(DrawnOnGrid):
                 last,
                 drawn,
             ),
-            operations=10.0 * count * each,
+            operations=10.0 * objects * per_object,
         )
-        return self.published(claims, np.full(count, each), drawn.ravel(), seeded=not rng.private)
+        return self.published(claims, np.full(objects, per_object), drawn.ravel(), seeded=not rng.private)
 
 
 @dataclass(frozen=True)
 class Law:
-    """The whole weights that draws are made of."""
+    """The integer weights of the draws."""
 
-    kernel: Ints  # (2 r + 1,), of the offsets -r ... r
-    base: Ints  # (M,), of cells: max_x K(y, x) times the kernel's total
+    kernel: Ints  # (2 r + 1,), for the offsets -r ... r
+    base: Ints  # (M,), for cells: max_x K(y, x) times the sum of `kernel`
 
     @property
     def envelope_mass(self) -> Fraction:
-        """Z, a little more than the length of the range times the kernel's peak."""
+        """Z, slightly more than the length of the range times the kernel's peak."""
         return Fraction(int(self.base.sum()), int(self.kernel.sum()))
 
 
 def law(parameters: Smoothed) -> Law:
-    """The weights of kernel and base."""
+    """The integer weights of the kernel and of the public density."""
     return _law(parameters.kernel_width, parameters.cells)
 
 
@@ -246,21 +259,21 @@ def _law(width: float, cells: int) -> Law:
 
 
 def gaussian_weights(width: float) -> Ints:
-    """Whole weights of the offsets -r ... r for a Gaussian of standard deviation `width` cells.
+    """Integer weights of the offsets -r ... r for a Gaussian of standard deviation `width` cells.
 
-    Even, falling with distance, 2^30 at the centre and at least 1 at the ends.
+    They are symmetric and decrease with distance, from 2^30 at the centre to at least 1 at the ends.
     """
-    far = np.arange(1, ceil(width * sqrt(2 * log(2) * (_BITS + 1))) + 1, dtype=np.float64)
-    side = np.rint(2.0**_BITS * np.exp(-0.5 * (far / width) ** 2)).astype(np.int64)
-    side = side[side > 0]
-    return np.concatenate([side[::-1], [2**_BITS], side]).astype(np.int64)
+    distances = np.arange(1, ceil(width * sqrt(2 * log(2) * (_BITS + 1))) + 1, dtype=np.float64)
+    half = np.rint(2.0**_BITS * np.exp(-0.5 * (distances / width) ** 2)).astype(np.int64)
+    half = half[half > 0]
+    return np.concatenate([half[::-1], [2**_BITS], half]).astype(np.int64)
 
 
 def envelope(kernel: Ints, cells: int) -> Ints:
-    """max_x of the kernel around cell x, reflected at both ends, at each cell y.
+    """max_x K(y, x) at each cell y, where K is the kernel reflected at both ends.
 
-    Reflected, K(y, x) = G(y - x) + G(y + x + 1), G the kernel repeated with period 2 M. Cells out of the
-    kernel's reach of both ends see its peak alone.
+    K(y, x) = G(y - x) + G(y + x + 1), where G is the kernel repeated with period 2 M. At cells farther from
+    both ends than the kernel's reach the maximum is the kernel's peak.
     """
     reach = kernel.size // 2
     repeated = np.zeros(2 * cells, dtype=np.int64)
@@ -276,26 +289,26 @@ def envelope(kernel: Ints, cells: int) -> Ints:
 
 
 def reflected(kernel: Ints, cells: int, x: int) -> Ints:
-    """The whole weights of all cells for the kernel around cell x."""
+    """The integer weights K(y, x) of all cells y, for the kernel around cell x."""
     reach = kernel.size // 2
-    turn = (x + np.arange(-reach, reach + 1)) % (2 * cells)
+    unfolded = (x + np.arange(-reach, reach + 1)) % (2 * cells)
     out = np.zeros(cells, dtype=np.int64)
-    np.add.at(out, np.minimum(turn, 2 * cells - 1 - turn), kernel)
+    np.add.at(out, np.minimum(unfolded, 2 * cells - 1 - unfolded), kernel)
     return out
 
 
 def pair_delta(q: float, a: float, draws: int, epsilon: float) -> float:
     """The exact delta(epsilon) between `draws` draws from (q + a, q, rest) and from (q, q + a, rest).
 
-    With i draws of the first and j of the second symbol the loss is (i - j) log(1 + a/q): the sum over i - j
-    of Pr[i - j] (1 - e^(epsilon - loss)) where that is positive.
+    With i draws of the first symbol and j of the second, the privacy loss is (i - j) log(1 + a/q). Delta is
+    the sum over i - j of Pr[i - j] [1 - e^(epsilon - loss)]_+.
     """
     masses = _differences(q, a, draws)
     return _tail_delta(masses, _loss(q, a), epsilon)
 
 
 def pair_epsilon(q: float, a: float, draws: int, delta: float) -> float:
-    """The smallest epsilon with pair_delta <= delta; draws log(1 + a/q) where delta is 0."""
+    """The smallest epsilon with pair_delta <= delta; draws * log(1 + a/q) if delta is 0."""
     masses = _differences(q, a, draws)
     loss = _loss(q, a)
     most = nextafter(draws * loss, np.inf)
@@ -315,7 +328,7 @@ def _tail_delta(masses: Floats, loss: float, epsilon: float) -> float:
 
 
 def _differences(q: float, a: float, draws: int) -> Floats:
-    """Pr[i - j = t] for t = 1 ... draws, i and j the counts of the first two symbols; not below."""
+    """Upper bounds of Pr[i - j = t] for t = 1 ... draws; i and j count the first two symbols."""
     if not (q > 0 and a > 0 and 2 * q + a <= 1 + _ROUNDING):
         raise ParameterError("q and a must be above 0 and 2 q + a at most 1")
     if not 1 <= draws <= LARGEST_DRAWS:
@@ -329,7 +342,7 @@ def _differences(q: float, a: float, draws: int) -> Floats:
         ways = log_factorial[draws] - log_factorial[j + t] - log_factorial[j] - log_factorial[others]
         masses = (j + t) * log(q + a) + j * log(q) + others * log_rest
         out[: t.size] = np.logaddexp(out[: t.size], ways + masses)
-    # The size of the terms is what rounding errors grow with.
+    # Rounding errors grow with the size of the terms.
     size = 4 * log_factorial[draws] + draws * (8.0 - log(q))
     probabilities: Floats = np.exp(out) * (1.0 + _ROUNDING * size)
     return probabilities

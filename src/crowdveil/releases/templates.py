@@ -1,7 +1,7 @@
-"""The templates of the empirical Bayes estimate: what an object's claims can look like.
+"""The templates of the empirical Bayes estimate: candidate densities of an object's claims.
 
-A template is a shape of two normal components at one of thirteen scales around the bin's width; a location
-and a share of uniform background complete it. Everything here is fixed before any data are seen.
+A template is a mixture of two normal components (a shape) at one of thirteen scales around the bin width. A
+location and a share of uniform background complete the density. All of it is fixed before data are seen.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SHAPES = {
     "bimodal": ((0.5, -1.6, 0.55), (0.5, 1.6, 0.55)),
     "spike and slab": ((0.5, 0.0, 0.25), (0.5, 0.0, 1.5)),
 }
-PARTS_PER_CELL = 4  # the released density is this much finer than a cell
-LARGEST_REACH = 12  # bins; what lies beyond is lumped into the last ones
+PARTS_PER_CELL = 4  # of the released density
+LARGEST_REACH = 12  # in bins; mass beyond it is added to the outermost bins
 
 
 @dataclass(frozen=True)
 class Templates:
-    """All shapes at all scales, laid out for the loops: probabilities of bins, and fine curves."""
+    """All shapes at all scales in flat arrays: probabilities of bins, and curves on a finer grid."""
 
     reach: Ints  # (C,) bins to either side
-    begin: Ints  # (C,) where a template's bin probabilities begin: 3 places of 2 reach + 1
+    begin: Ints  # (C,) where a template's bin probabilities begin: CELLS rows of 2 reach + 1
     masses: Floats
     curve_reach: Ints  # (C,) parts to either side
     curve_begin: Ints
@@ -43,6 +43,7 @@ class Templates:
 
 
 def _cumulative(edges: Floats, shape: tuple[tuple[float, float, float], ...], scale: float) -> Floats:
+    """The cumulative distribution function of a template at `edges`."""
     total = np.zeros(edges.size)
     for weight, offset, width in shape:
         if weight:
@@ -51,6 +52,7 @@ def _cumulative(edges: Floats, shape: tuple[tuple[float, float, float], ...], sc
 
 
 def _lumped(edges: Floats, shape: tuple[tuple[float, float, float], ...], scale: float) -> Floats:
+    """The masses between `edges`; mass outside is added to the first and the last."""
     cumulative = _cumulative(edges, shape, scale)
     masses = np.diff(cumulative)
     masses[0] += cumulative[0]
@@ -59,7 +61,7 @@ def _lumped(edges: Floats, shape: tuple[tuple[float, float, float], ...], scale:
 
 
 def templates() -> Templates:
-    """The templates, in bins: one bin is 1 wide, a location is the middle of one of its three cells."""
+    """The templates in units of the bin width; a location is the centre of one of a bin's three cells."""
     reach, masses, curve_reach, curves = [], [], [], []
     parts = CELLS * PARTS_PER_CELL
     for shape in SHAPES.values():

@@ -1,15 +1,14 @@
-"""How far to trust whom: PrisCrowd's global, local and combined weights.
+"""Reliability weights: PrisCrowd's global, local and combined weights.
 
 Reference: Huai, Wang, Miao, Xu, Zhang, *Privacy-aware Synthesizing for Crowdsourced Data*, IJCAI 2019,
-section 4.2, with these corrections: a user's loss is the *mean* over its claims (the paper's sum measures
-how much somebody claimed, not how well); the constraint is sum exp(-g) = 1; the local update takes
-psi(y) / y of Hampel's loss (with the loss itself, as printed, outliers gain weight); combined weights get
-a floor.
+section 4.2, with these corrections: a user's loss is the *mean* over their claims (the paper's sum measures
+the number of claims, not their quality); the constraint is sum exp(-g) = 1; the local update uses psi(y) / y
+of Hampel's loss (with the loss itself, as printed, outliers gain weight); combined weights get a floor.
 
 Notation: g_s a user's global weight, l_is a claim's local weight, c_is the combined one, L_s a user's loss,
 h0_i the bandwidth of the kernel that measures distances, h_i the bandwidth of the density.
 
-Everything here looks at raw claims and protects nobody by itself.
+Weights are computed from raw claims and carry no privacy guarantee of their own.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ LOCAL_CAP = 200
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of users and claims, and the bandwidth of each object's density (0: all claims equal)."""
+    """Weights of users and claims, and the bandwidth of each object's density (0 if all claims are equal)."""
 
     user: Floats  # (M,) global g
     local: Floats  # (claims,) l, summing to one over an object
@@ -52,9 +51,10 @@ class Weights:
 
 
 def smallest_bandwidth(claims: Claims, engine: LocalEngine) -> float:
-    """The default floor of bandwidths where no range is declared: 1/1000 of the objects' typical spread.
+    """The default floor of bandwidths without a declared range: 1/1000 of the typical spread of an object.
 
-    Typical is the median over objects with any spread: a few objects of huge values must not set it.
+    The typical spread is the median over objects with a positive spread, which is robust to a few objects
+    with huge values.
     """
     spreads = np.empty(len(claims.objects))
     engine.run(
@@ -79,11 +79,11 @@ def _bandwidths(claims: Claims, factor: float, floor: float, engine: LocalEngine
 
 
 def uniform_weights(claims: Claims, *, floor: float, engine: LocalEngine) -> Weights:
-    """Everybody counts the same: h = 1.15 * 1.06 sd n^(-1/5)."""
+    """Equal weights for all users and claims, with bandwidths h = 1.15 * 1.06 sd n^(-1/5)."""
     counts = claims.counts()
-    even = np.repeat(1.0 / counts, counts)
+    shares = np.repeat(1.0 / counts, counts)
     bandwidth = _bandwidths(claims, WIDEN * SILVERMAN, floor, engine)
-    return Weights(np.ones(len(claims.users)), even, even, bandwidth, sweeps=0, converged=True)
+    return Weights(np.ones(len(claims.users)), shares, shares, bandwidth, sweeps=0, converged=True)
 
 
 def estimate_weights(
@@ -94,7 +94,22 @@ def estimate_weights(
     normaliser: Literal["sum", "max"] = "sum",
     engine: LocalEngine,
 ) -> Weights:
-    """PrisCrowd's weights; `floor` is the smallest bandwidth."""
+    """PrisCrowd's weights.
+
+    Parameters
+    ----------
+    claims:
+        The raw claims.
+    floor:
+        The smallest bandwidth.
+    loss:
+        A user's loss: the mean of the losses of their claims, or the sum.
+    normaliser:
+        The divisor of users' losses: their sum or their maximum.
+    engine:
+        Where the loops run.
+
+    """
     if loss not in ("mean", "sum"):
         raise ParameterError(f"loss must be 'mean' or 'sum', not {loss!r}")
     if normaliser not in ("sum", "max"):
@@ -116,7 +131,7 @@ def estimate_weights(
 def combine_weights(
     claims: Claims, user: Floats, local: Floats, *, floor: float, engine: LocalEngine
 ) -> tuple[Floats, Floats]:
-    """c = sqrt(l g) normalised with a floor, and the bandwidth h = 1.15 * 1.06 s_w n_eff^(-1/5)."""
+    """c = sqrt(l g), normalised and with a floor, and the bandwidths h = 1.15 * 1.06 s_w n_eff^(-1/5)."""
     combined = np.empty(len(claims))
     bandwidth = np.empty(len(claims.objects))
     factor = WIDEN * SILVERMAN
@@ -144,14 +159,14 @@ def combine_weights(
 def _global(
     claims: Claims, h0: Floats, loss: str, normaliser: Literal["sum", "max"], engine: LocalEngine
 ) -> tuple[Floats, int, bool]:
-    """g_s = -log(L_s / sum L), iterated with the densities that g gives."""
-    made = judged_claims(claims, h0, engine)
-    judged = made > 0
+    """g_s = -log(L_s / sum L), iterated: losses L depend on densities, and densities on g."""
+    claims_judged = judged_claims(claims, h0, engine)
+    judged = claims_judged > 0
     g = np.ones(len(claims.users))
     if not judged.any():
         return g, 0, True
-    # Whole multiples of 1/unit: the largest total of one user still fits 62 bits.
-    unit = 2.0 ** (62 - math.ceil(math.log2(LARGEST_DISTANCE * made.max())))
+    # Losses are summed as integer multiples of 1/unit; the largest total of one user fits 62 bits.
+    unit = 2.0 ** (62 - math.ceil(math.log2(LARGEST_DISTANCE * claims_judged.max())))
 
     def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
         reliability.add_losses(
@@ -161,7 +176,7 @@ def _global(
     for sweep in range(1, GLOBAL_CAP + 1):
         losses = engine.sum("users' reliability", claims, len(g), add)[judged] / unit
         if loss == "mean":
-            losses /= made[judged]
+            losses /= claims_judged[judged]
         new = np.empty_like(g)
         new[judged] = by_share(losses, of=normaliser)
         new[~judged] = new[judged].mean()

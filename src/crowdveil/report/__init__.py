@@ -1,1 +1,1 @@
-"""What people look at: pictures, the public page, the steward's private page, and the bundle around them."""
+"""Reports for people: charts, the public page, the steward's private page, and the release bundle."""

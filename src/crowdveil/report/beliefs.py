@@ -1,10 +1,10 @@
-"""What a guarantee means in numbers: how sure somebody can get who reads the release.
+"""A guarantee in numbers: bounds on the beliefs and guesses of a reader of the release.
 
-With pure epsilon, somebody who holds something for likely with probability p holds it for likely with at
-most p / (p + (1 - p) e^-epsilon) after seeing the release. With a delta no such bound holds for every
-outcome; then guesses between two equally likely cases are right with probability at most
-(1 + delta e^-epsilon) / (1 + e^-epsilon) (Kairouz, Oh and Viswanath, 2015). n claims together have n epsilon
-and delta (1 + e^epsilon + ... + e^((n-1) epsilon)) (group privacy).
+Under pure epsilon, a prior belief p becomes a posterior belief of at most p / (p + (1 - p) e^-epsilon). With
+a delta no such bound holds for every outcome; then a guess between two equally likely cases is right with
+probability at most (1 + delta e^-epsilon) / (1 + e^-epsilon) (Kairouz, Oh, Viswanath, *The Composition
+Theorem for Differential Privacy*, ICML 2015). n claims together have n epsilon and
+delta (1 + e^epsilon + ... + e^((n-1) epsilon)) (group privacy).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ TOGETHER = (2, 5, 20)
 
 
 def belief_after(prior: float, epsilon: float) -> float:
-    """The most that somebody can believe afterwards, under pure epsilon."""
+    """The largest posterior belief of a reader with this prior belief, under pure epsilon."""
     return prior / (prior + (1 - prior) * exp(-epsilon))
 
 
 def right_guesses(epsilon: float, delta: float) -> float:
-    """The most often that a guess between two equally likely cases can be right."""
+    """The largest probability that a guess between two equally likely cases is right."""
     return min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon)))
 
 
 def together(promise: Guarantee, count: int) -> tuple[float, float, float]:
-    """Epsilon and delta of several units together, and how often a guess about all of them can be right."""
+    """Epsilon and delta of `count` units together, and the bound on guesses about all of them."""
     epsilon = count * promise.epsilon
     if promise.delta == 0:
         delta = 0.0
@@ -41,14 +41,14 @@ def together(promise: Guarantee, count: int) -> tuple[float, float, float]:
 
 
 def level(promise: Guarantee) -> str:
-    """A rule of thumb: how sure somebody with even odds can get."""
+    """The strength of a guarantee in words, by the bound on guesses between two equal cases."""
     right = right_guesses(promise.epsilon, promise.delta)
     levels = [(0.75, "strong"), (0.95, "moderate"), (0.99, "weak")]
     return next((word for bound, word in levels if right <= bound), "hardly any")
 
 
 def figures(promise: Guarantee) -> dict[str, Any]:
-    """All of it, for machines."""
+    """All bounds of a guarantee, as plain JSON data."""
     several = [] if promise.unit == "user" else [(count, *together(promise, count)) for count in TOGETHER]
     return {
         "epsilon": promise.epsilon,

@@ -33,7 +33,7 @@ def _folders(out: Path) -> list[Folder]:
 
 
 def check_bundle(out: Path, source: str, *, force: bool) -> None:
-    """Refuse early what `write_bundle` would refuse late, and an output around the input itself."""
+    """Raise the errors of `write_bundle` in advance, and refuse an output folder that holds the input."""
     for folder in _folders(out):
         folder.check(force=force)
         if folder.path.resolve() in Path(source).resolve().parents:
@@ -41,7 +41,7 @@ def check_bundle(out: Path, source: str, *, force: bool) -> None:
 
 
 def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) -> None:
-    """Write both folders, or neither; `claims` are the raw ones that were released.
+    """Write both folders or neither; `claims` are the raw claims behind the release.
 
     `out`: claims.parquet, claims.csv, certificate.json, public.html; safe to publish under the promise in
     the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
@@ -59,7 +59,7 @@ def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) ->
 
 
 def _write_claims(release: Release, folder: Path) -> None:
-    """claims.parquet and claims.csv, part after part: the whole table never is in memory."""
+    """Write claims.parquet and claims.csv in parts, so that the full table is never in memory."""
     parts = release.parts(ROWS_AT_ONCE)
     first = next(parts)
     schema = first.to_arrow().schema

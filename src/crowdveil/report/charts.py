@@ -1,7 +1,7 @@
-"""The pictures of a release's pages, written as SVG directly: a page takes milliseconds, not seconds.
+"""The charts of a release's pages, written directly as SVG, which takes milliseconds.
 
-Ink takes the colour of the page's text, in light and in dark. No name from the data is ever drawn: names
-stand in the page's own text, where they are escaped.
+Lines and text have the colour of the page's text, in light and in dark mode. Charts contain no name from the
+data: names are part of the page's text, where they are escaped.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 8, 40
 
 
 def alone(svg: str) -> str:
-    """A picture for a file of its own, which follows the reader's colour scheme by itself."""
+    """A chart as a separate SVG file, which follows the reader's colour scheme."""
     end = svg.index(">") + 1
     return svg[:end] + _ALONE + svg[end:]
 
 
 def ticks(low: float, high: float, most: int = 6) -> Floats:
-    """Round numbers between low and high, no more than `most` of them."""
+    """At most `most` round numbers between low and high."""
     rough = (high - low) / (most - 1)
     if not rough > 1e-15 * max(abs(low), abs(high)):
         return np.array([low])
@@ -44,7 +44,7 @@ def ticks(low: float, high: float, most: int = 6) -> Floats:
 
 @dataclass
 class Chart:
-    """A frame from `low` to `high` both ways, in which marks are put one after another."""
+    """A chart with axes from `low` to `high` (x, y); methods add marks to it."""
 
     low: tuple[float, float]
     high: tuple[float, float]
@@ -62,25 +62,25 @@ class Chart:
         return zip(self._across(x).tolist(), self._down(y).tolist(), strict=True)
 
     def line(self, x: Floats, y: Floats, colour: str) -> None:
-        """A curve."""
+        """Add a curve."""
         path = " ".join(f"{across:.1f},{down:.1f}" for across, down in self._places(x, y))
         self.marks.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
 
     def circles(self, x: Floats, y: Floats, colour: str) -> None:
-        """Small circles."""
+        """Add small circles."""
         for across, down in self._places(x, y):
             self.marks.append(
                 f'<circle cx="{across:.1f}" cy="{down:.1f}" r="2.2" fill="none" stroke="{colour}"/>'
             )
 
     def crosses(self, x: Floats, y: Floats, colour: str) -> None:
-        """Small crosses."""
+        """Add small crosses."""
         for across, down in self._places(x, y):
             arms = f"M{across - 2.5:.1f} {down - 2.5:.1f}l5 5m0 -5l-5 5"
             self.marks.append(f'<path d="{arms}" stroke="{colour}" stroke-width="1.2"/>')
 
     def bars(self, edges: Floats, heights: Floats, colour: str) -> None:
-        """Bars that stand on 0 between neighbouring edges."""
+        """Add bars from 0 to `heights` between consecutive edges."""
         lefts, tops = self._across(edges).tolist(), self._down(heights).tolist()
         ground = float(self._down(np.zeros(1))[0])
         for i, top in enumerate(tops):
@@ -90,7 +90,7 @@ class Chart:
             )
 
     def legend(self, entries: Mapping[str, str]) -> None:
-        """Names and their colours, at the top right."""
+        """Add a legend of names and colours at the top right."""
         for row, (name, colour) in enumerate(entries.items()):
             y = _TOP + 8 + 14 * row
             self.marks.append(
@@ -99,7 +99,7 @@ class Chart:
             )
 
     def svg(self, across: str, up: str) -> str:
-        """The element to put into a page, with labels of both axes."""
+        """The chart as an SVG element with labels of both axes."""
         floor_at, middle = HEIGHT - _BOTTOM, (_LEFT + WIDTH - _RIGHT) / 2
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
@@ -120,18 +120,18 @@ class Chart:
         return "".join([*parts, *self.marks, "</g></svg>"])
 
     def _labelled(self, to_page: Callable[[Floats], Floats], axis: int) -> list[tuple[str, float]]:
-        chosen = ticks(self.low[axis], self.high[axis], most=6 if axis == 0 else 5)
-        digits = _digits(chosen)
+        shown = ticks(self.low[axis], self.high[axis], most=6 if axis == 0 else 5)
+        digits = _digits(shown)
         return [
             (f"{tick:.{digits}g}", place)
-            for tick, place in zip(chosen.tolist(), to_page(chosen).tolist(), strict=True)
+            for tick, place in zip(shown.tolist(), to_page(shown).tolist(), strict=True)
         ]
 
 
-def _digits(chosen: Floats) -> int:
-    """Significant digits that tell ticks apart."""
-    largest = float(np.abs(chosen).max())
-    step = float(chosen[1] - chosen[0]) if chosen.size > 1 else 0.0
+def _digits(shown: Floats) -> int:
+    """The number of significant digits that distinguishes the ticks."""
+    largest = float(np.abs(shown).max())
+    step = float(shown[1] - shown[0]) if shown.size > 1 else 0.0
     if step <= 0 or largest == 0:
         return 3
     return min(17, max(1, floor(log10(largest)) - floor(log10(step) + 1e-9) + 1))
@@ -158,10 +158,10 @@ def density_chart(
 
 
 def histogram_chart(values: Floats, label: str) -> str:
-    """How values are spread."""
+    """A histogram of values."""
     low, high = float(values.min()), float(values.max())
     bins = min(60, max(10, int(np.sqrt(values.size))))
-    blur = max(1e-12 * max(abs(low), abs(high)), 1e-300)  # bins must be told apart, whatever the numbers
+    blur = max(1e-12 * max(abs(low), abs(high)), 1e-300)  # edges of bins must differ, whatever the numbers
     if high - low < bins * blur:
         low, high = low - bins * blur, high + bins * blur
     heights, edges = np.histogram(values, bins=bins, range=(low, high))

@@ -56,7 +56,7 @@ _UNPROTECTED = [
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a certificate says, for a person (`text`) and for machines (`to_dict`)."""
+    """A certificate in plain words, as text (`text`) and as JSON data (`to_dict`)."""
 
     certificate: Certificate
     in_short: str
@@ -65,11 +65,11 @@ class Explanation:
     how_strongly: list[str]
     assumed: list[str]
     not_promised: list[str]
-    figures: dict[str, Any]  # what the words under `how_strongly` are made of
-    made: list[str] = field(default_factory=list)  # what a reader of the values should know
+    figures: dict[str, Any]  # the numbers in `how_strongly`
+    made: list[str] = field(default_factory=list)  # how the values were computed
 
     def text(self) -> str:
-        """Headings and paragraphs."""
+        """The explanation as headings and paragraphs."""
         lines = [*wrapped(self.in_short, "", "")]
         sections = [
             ("Who is protected", self.who),
@@ -86,7 +86,7 @@ class Explanation:
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The explanation as plain JSON data."""
         promise = self.certificate.promise.to_dict()
         return {
             "schema_version": SCHEMA_VERSION,
@@ -110,15 +110,15 @@ class Explanation:
 
 
 def explain(path: str) -> Explanation:
-    """The explanation of a certificate: its file, the folder of a release, or "-" for standard input."""
+    """The explanation of a certificate; `path` is its file, a release's folder, or "-" for standard input."""
     return explanation(read_certificate(path))
 
 
 def explanation(checked: Checked) -> Explanation:
-    """The explanation of a certificate that was read, and of how far it was checked."""
-    explained = _explained(checked.certificate)
+    """The explanation of a certificate that was read and checked."""
+    words = _explained(checked.certificate)
     remark = _RECOMPUTED if checked.recomputed else _NOT_RECOMPUTED
-    return replace(explained, not_promised=[*explained.not_promised, remark])
+    return replace(words, not_promised=[*words.not_promised, remark])
 
 
 def _explained(certificate: Certificate) -> Explanation:
@@ -160,7 +160,7 @@ def _private(certificate: Certificate, promise: Guarantee) -> Explanation:
         + ["The release was made by crowdveil as it is published, with randomness that stayed secret."],
         not_promised=[sentence(text) for text in certificate.not_promised()] + _ALWAYS,
         figures=beliefs.figures(promise),
-        made=_made(certificate),
+        made=_method_remarks(certificate),
     )
 
 
@@ -168,59 +168,59 @@ def _strength(promise: Guarantee) -> list[str]:
     unit = "person" if promise.unit == "user" else promise.unit
     change = "said something else" if promise.adjacency == "replace-one" else "not been there at all"
     case = "says one thing or another" if promise.adjacency == "replace-one" else "is in the data or not"
-    words = [
+    sentences = [
         f"Whatever was released, it was {times_as_likely(promise.epsilon)} as it would have been had one "
         f"{unit} {change} (e to the power of epsilon)"
         + (f", give or take a probability of {rounded_up(promise.delta)} (delta)." if promise.delta else ".")
     ]
     if promise.delta:
-        words.append(
+        sentences.append(
             f"For example: somebody has to guess whether a certain {unit} {case}, and both are equally "
             f"likely. Without the release the guess is right in 50 % of cases, with it in at most "
             f"{percent(beliefs.right_guesses(promise.epsilon, promise.delta))}."
         )
-        words.append(
+        sentences.append(
             "Delta is a remainder of probability for which nothing is promised. It should be far below one "
             "in the number of people."
         )
-        return words
+        return sentences
     first, *others = [(prior, beliefs.belief_after(prior, promise.epsilon)) for prior in beliefs.PRIORS]
-    words.append(
+    sentences.append(
         f"For example: somebody wonders whether a certain {unit} {case}, and holds both for equally likely "
         f"({percent(first[0])}). After reading the release they can be at most {percent(first[1])} sure. "
         "Somebody who begins with "
         + " and with ".join(f"{percent(prior)} ends with at most {percent(bound)}" for prior, bound in others)
         + "."
     )
-    return words
+    return sentences
 
 
-def _made(certificate: Certificate) -> list[str]:
-    """What parameters of certified releases mean for somebody who reads the values."""
+def _method_remarks(certificate: Certificate) -> list[str]:
+    """Remarks on how a certified release was computed, for readers of its values."""
     if certificate.method != "certified":
         return []
-    words, asked = [], certificate.parameters
-    if asked.get("delta"):
-        words.append(
+    remarks, parameters = [], certificate.parameters
+    if parameters.get("delta"):
+        remarks.append(
             "Counts of claims got Gaussian noise: less noise than epsilon alone would take, at the price of "
             "delta. Where it hides less than epsilon says, that is by degrees, not all at once."
         )
-    if asked.get("estimator") == "histogram":
-        words.append(
+    if parameters.get("estimator") == "histogram":
+        remarks.append(
             "Values were drawn from noisy counts of claims in parts of the range, with no model of what "
             "claims look like: where values are few, they may stand for noise and for no claim at all."
         )
-        hidden = asked.get("unit") == "user" or asked.get("adjacency") == "replace-one"
-        if hidden and asked.get("reliability") != 0 and not asked.get("pooled"):
-            words.append(
+        hidden = parameters.get("unit") == "user" or parameters.get("adjacency") == "replace-one"
+        if hidden and parameters.get("reliability") != 0 and not parameters.get("pooled"):
+            remarks.append(
                 "Claims of people who mostly agree with others may have counted more than those of others; "
                 "that is covered by epsilon too."
             )
-    return words
+    return remarks
 
 
 def _several(promise: Guarantee) -> list[str]:
-    """What the guarantee means for a person with several claims."""
+    """Remarks on the guarantee of a person with several claims."""
     if promise.unit == "user":
         return ["All that a person contributed is covered together: having much of it changes nothing."]
     things = _SEVERAL[promise.unit]

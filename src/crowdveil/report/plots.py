@@ -1,6 +1,6 @@
-"""The one door to matplotlib: experiments' figures, as SVG whose ink takes the colour of the text around it.
+"""Figures of the experiments, as SVG in the colour of the surrounding text; the only user of matplotlib.
 
-No name from the data is ever drawn: names stand in the page's own text, where they are escaped.
+Figures contain no name from the data: names are part of the page's text, where they are escaped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
     "svg",
 ]
 
-_INK = "#0a0b0c"  # replaced by the page's text colour
+_INK = "#0a0b0c"  # a placeholder for the page's text colour
 
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -62,41 +62,41 @@ _STYLE: Any = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw inside this to get the house style."""
+    """A context in which figures are drawn in the project's style."""
     with mpl.rc_context(_STYLE):
         yield
 
 
 def svg(figure: Figure) -> str:
-    """The figure as an SVG element to put into a page."""
+    """The figure as an SVG element for a page."""
     text = StringIO()
     with styled():
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    drawn = text.getvalue()
-    return drawn[drawn.index("<svg") :].replace(_INK, "currentColor")
+    element = text.getvalue()
+    return element[element.index("<svg") :].replace(_INK, "currentColor")
 
 
 def save(figure: Figure, path: Path) -> None:
-    """The figure as an SVG file that follows the reader's colour scheme by itself."""
+    """Save the figure as an SVG file that follows the reader's colour scheme."""
     path.write_text(alone(svg(figure)), encoding="utf-8")
 
 
 def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """An empty figure and its axes, in reading order."""
-    alone = rows * columns == 1  # fixed margins do, and take a tenth of the time
+    single = rows * columns == 1  # fixed margins suffice and take a tenth of the time
     with styled():
-        made = Figure(figsize=(width, height), layout=None if alone else "constrained")
-        axes = made.subplots(rows, columns, squeeze=False)
-        if alone:
-            made.subplots_adjust(left=0.14, right=0.98, bottom=0.2, top=0.96)
-    return made, list(axes.flat)
+        empty = Figure(figsize=(width, height), layout=None if single else "constrained")
+        axes = empty.subplots(rows, columns, squeeze=False)
+        if single:
+            empty.subplots_adjust(left=0.14, right=0.98, bottom=0.2, top=0.96)
+    return empty, list(axes.flat)
 
 
 @styled()
 def draw_density(
     axes: Axes, points: Floats, curves: Mapping[str, Floats], claims: Floats | None, outliers: Any
 ) -> None:
-    """Density curves, with claims below them: circles, and crosses for outliers."""
+    """Draw density curves, with claims below them: circles, and crosses for outliers."""
     for name, heights in curves.items():
         axes.plot(points, heights, color=COLOURS[name], label=name, linewidth=1.6)
     if claims is not None:
@@ -111,7 +111,7 @@ def draw_density(
 
 @styled()
 def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[float]], label: str) -> None:
-    """Bars side by side for each group."""
+    """Draw grouped bars, one for each series."""
     colours = [RED, GREEN, SKY, BLUE, PURPLE, ORANGE]
     width = 0.8 / len(series)
     places = np.arange(len(groups))
@@ -130,14 +130,14 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[f
 
 @styled()
 def draw_marks(axes: Axes, places: Floats, heights: Floats, label: str) -> None:
-    """Marks over bars: another source's figures."""
+    """Draw marks over bars, for values from another source."""
     axes.plot(places, heights, "D", color=_INK, markersize=4, label=label)
     axes.legend(fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 @styled()
 def draw_line(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:
-    """One line."""
+    """Draw one line."""
     axes.plot(x, y, color=RED, linewidth=1.6)
     axes.set_ylabel(label)
 
@@ -146,7 +146,7 @@ def draw_line(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) ->
 def draw_lines(
     axes: Axes, lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], label: str, *, dashed: str = ""
 ) -> None:
-    """A line for each name through its points (x, y); the one called `dashed` is in the text's own ink."""
+    """Draw a line through the points (x, y) of each name; the line `dashed` has the text's colour."""
     colours = [RED, GREEN, SKY, BLUE, PURPLE, ORANGE]
     for index, (name, (x, y)) in enumerate(lines.items()):
         style: Any = {"color": colours[index % 6], "linestyle": "-" if index < 6 else ":"}
@@ -158,7 +158,7 @@ def draw_lines(
 
 
 def scale_by_logarithm(axes: Axes, places: Sequence[float]) -> None:
-    """Logarithmic axes with plain numbers at these places of x, and at 1, 2, 5, 10, ... of y."""
+    """Set logarithmic axes with ticks at `places` on x and at 1, 2, 5, 10, ... on y."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(places, [f"{place:g}" for place in places])

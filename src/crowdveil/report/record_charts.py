@@ -1,6 +1,6 @@
-"""Pictures of records: pairs of columns as a map of shades, and the values of one column side by side.
+"""Charts of records: a heat map of pairs of columns, and grouped bars of the values of one column.
 
-Names of columns and values stand in a public schema; they are escaped and cut where they are long.
+Names of columns and values come from the public schema; they are escaped, and long names are shortened.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from crowdveil.report.charts import BLUE, ORANGE
 
 _CELL, _BAR, _LETTER = 34, 7, 6.2
 _LONGEST = 26  # letters of a name
-MOST_NAMED = 40  # columns whose shares are written into the map
-MOST_VALUES = 12  # of a column, shown one by one
+MOST_NAMED = 40  # columns; the cells of larger maps show no numbers
+MOST_VALUES = 12  # of a column; the other values are shown as one
 
 
 def shade_map(names: Sequence[str], shares: Floats, label: str) -> str:
-    """A square of shades, one for each pair of columns; the darkest is the largest share."""
+    """A heat map of shares with one cell for each pair of columns; the largest share is darkest."""
     left = _room(names)
     side = left + _CELL * len(names) + 4
     top = float(shares.max()) or 1.0
@@ -44,9 +44,9 @@ def shade_map(names: Sequence[str], shares: Floats, label: str) -> str:
 
 
 def side_by_side(labels: Sequence[str], real: Floats, synthetic: Floats) -> str:
-    """For each value a bar of its share among real records and one among synthetic ones.
+    """Two bars for each value: its share of the real and of the synthetic records.
 
-    The most frequent values are shown, in the order of the domain, and all others as one.
+    The most frequent values are shown in the order of the domain, and all others as one.
     """
     labels, real, synthetic = _most_frequent(labels, real, synthetic)
     left, width, step = _room(labels), 430, 2 * _BAR + 8
@@ -70,13 +70,13 @@ def _most_frequent(
 ) -> tuple[list[str], Floats, Floats]:
     if len(labels) <= MOST_VALUES:
         return list(labels), real, synthetic
-    kept = np.sort(np.argsort(-(real + synthetic), kind="stable")[: MOST_VALUES - 1])
-    named = [labels[int(place)] for place in kept]
-    rest = f"{len(labels) - len(named)} others"
+    frequent = np.sort(np.argsort(-(real + synthetic), kind="stable")[: MOST_VALUES - 1])
+    names = [labels[int(place)] for place in frequent]
+    rest = f"{len(labels) - len(names)} others"
     return (
-        [*named, rest],
-        np.append(real[kept], real.sum() - real[kept].sum()),
-        np.append(synthetic[kept], synthetic.sum() - synthetic[kept].sum()),
+        [*names, rest],
+        np.append(real[frequent], real.sum() - real[frequent].sum()),
+        np.append(synthetic[frequent], synthetic.sum() - synthetic[frequent].sum()),
     )
 
 
@@ -93,11 +93,11 @@ def _cut(name: str) -> str:
 
 
 def _room(names: Sequence[str]) -> int:
-    """The width that the longest name takes."""
+    """The width of the longest name."""
     return ceil(_LETTER * min(_LONGEST, max(len(name) for name in names))) + 12
 
 
 def _short(share: float) -> str:
-    """A share in a few letters: .05, 1."""
+    """A share in few characters, such as .05 or 1."""
     text = f"{share:.2f}"
     return "1" if text == "1.00" else text.removeprefix("0")

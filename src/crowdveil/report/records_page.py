@@ -1,4 +1,4 @@
-"""The page that shows how close synthetic records come to real ones, for whoever may see both."""
+"""The page that compares synthetic records with real ones, for readers who may see both."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from crowdveil.report.release_pages import environment
 PAIRS_SHOWN = 10
 
 
-def comparison_page(found: Comparison) -> str:
-    """All figures and pictures."""
-    names, told = found.real.schema.names, found.to_dict()
-    real, synthetic = found.associations
+def comparison_page(comparison: Comparison) -> str:
+    """The page with all figures and charts of a comparison."""
+    names, figures = comparison.real.schema.names, comparison.to_dict()
+    real, synthetic = comparison.associations
     maps = [
-        ("Total variation distance of each pair; of one column on the diagonal", found.pair_distances()),
+        ("Total variation distance of each pair; of one column on the diagonal", comparison.pair_distances()),
         ("Cramér's V of each pair: real records", real),
         ("Cramér's V: synthetic records", synthetic),
         ("Cramér's V: absolute difference", abs(real - synthetic)),
@@ -25,22 +25,24 @@ def comparison_page(found: Comparison) -> str:
         environment()
         .get_template("records.html")
         .render(
-            told=told,
-            worst=sorted(told["pairs"], key=lambda pair: -pair["tvd"])[:PAIRS_SHOWN],
+            figures=figures,
+            worst=sorted(figures["pairs"], key=lambda pair: -pair["tvd"])[:PAIRS_SHOWN],
             difference=mean_difference(real, synthetic),
             maps=[(caption, shade_map(names, shares, caption)) for caption, shares in maps],
-            columns=[(name, _column_picture(found, place)) for place, name in enumerate(names)],
+            columns=[(name, _column_picture(comparison, place)) for place, name in enumerate(names)],
         )
     )
 
 
-def comparison_picture(found: Comparison) -> str:
-    """The distances of pairs alone, as a file of its own."""
+def comparison_picture(comparison: Comparison) -> str:
+    """The distances of pairs of columns, as a separate SVG file."""
     caption = "PRIVATE (looks at real records): total variation distance of pairs of columns"
-    return alone(shade_map(found.real.schema.names, found.pair_distances(), caption))
+    return alone(shade_map(comparison.real.schema.names, comparison.pair_distances(), caption))
 
 
-def _column_picture(found: Comparison, place: int) -> str:
-    labels = found.real.schema.columns[place].labels()
-    real, synthetic = (records.counts(place) / len(records) for records in (found.real, found.synthetic))
+def _column_picture(comparison: Comparison, place: int) -> str:
+    labels = comparison.real.schema.columns[place].labels()
+    real, synthetic = (
+        records.counts(place) / len(records) for records in (comparison.real, comparison.synthetic)
+    )
     return side_by_side(labels, real, synthetic)

@@ -1,4 +1,4 @@
-"""The two pages of a release: one for readers, made of released data only, and one for the steward."""
+"""The two pages of a release: a public page of released data only, and a private one for the steward."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from crowdveil.report.charts import density_chart, histogram_chart
 
 ROWS_SHOWN = 200
 PICTURES = 6
-LARGEST_FOR_BOUND = 500  # claims of an object for which Theorem 1's bound is worked out
-MOST_DRAWN = 10_000  # claims of an object in a picture
+LARGEST_FOR_BOUND = 500  # claims of an object for which Theorem 1's bound is computed
+MOST_DRAWN = 10_000  # claims of an object in a chart
 OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an even weight
 
 
 @cache
 def environment() -> Environment:
-    """The templates; what they are given is escaped."""
+    """The environment of the page templates; values are escaped."""
     return Environment(
         loader=PackageLoader("crowdveil.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
 
 
 def public_page(release: Release) -> str:
-    """What readers see: the promise, and a summary of the released claims."""
+    """The public page: the promise and a summary of the released claims."""
     counts = np.diff(release.offsets)
-    filled = np.flatnonzero(counts >= 2)[:PICTURES]
+    drawn = np.flatnonzero(counts >= 2)[:PICTURES]
     return (
         environment()
         .get_template("public.html")
@@ -44,7 +44,7 @@ def public_page(release: Release) -> str:
             rows=[_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]],
             objects=int(np.count_nonzero(counts)),
             released=len(release),
-            pictures=[(release.objects[int(i)], _released_picture(release.of(int(i)))) for i in filled],
+            pictures=[(release.objects[int(i)], _released_picture(release.of(int(i)))) for i in drawn],
         )
     )
 
@@ -70,7 +70,7 @@ def _released_picture(values: Floats) -> str:
 
 
 def steward_page(release: Release, claims: Claims) -> str:
-    """What only the steward sees: statuses, users' weights, densities over raw claims, outliers."""
+    """The steward's private page: statuses, users' weights, densities of raw claims, outliers."""
     counts, weights = claims.counts(), release.weights
     status_names = [Status(code).name for code in release.statuses[:ROWS_SHOWN]]
     rows = [
@@ -96,13 +96,17 @@ def steward_page(release: Release, claims: Claims) -> str:
 
 
 def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
-    order = np.argsort(weights.user, kind="stable")[: ROWS_SHOWN // 4]
-    made = claims.claims_per_user()
+    least = np.argsort(weights.user, kind="stable")[: ROWS_SHOWN // 4]
+    claims_per_user = claims.claims_per_user()
     return {
         "picture": histogram_chart(weights.user, "users' global weight"),
         "least": [
-            {"user": claims.users[int(s)], "weight": float(weights.user[s]), "claims": int(made[s])}
-            for s in order
+            {
+                "user": claims.users[int(s)],
+                "weight": float(weights.user[s]),
+                "claims": int(claims_per_user[s]),
+            }
+            for s in least
         ],
         "sweeps": weights.sweeps,
         "converged": weights.converged,
@@ -110,51 +114,51 @@ def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
 
 
 def _case_pictures(release: Release, claims: Claims, weights: Weights | None) -> list[dict[str, Any]]:
-    """Objects with their curves: the ones with the most outliers, or with the most claims."""
+    """Cases of the objects with the most outliers or, without weights, with the most claims."""
     counts = claims.counts()
-    interest = counts
+    scores = counts
     if weights is not None:
-        far = weights.combined * np.repeat(counts, counts) < OUTLIER_SHARE
-        interest = np.add.reduceat(far.astype(np.int64), claims.offsets[:-1])
-    differ = np.zeros(counts.size, dtype=np.bool_)
-    some = np.flatnonzero(counts)
-    differ[some] = claims.values[claims.offsets[some]] != claims.values[claims.offsets[some + 1] - 1]
-    shown = (release.statuses == Status.released) & differ
-    order = np.argsort(np.where(shown, -interest, 1), kind="stable")[:PICTURES].tolist()
+        outliers = weights.combined * np.repeat(counts, counts) < OUTLIER_SHARE
+        scores = np.add.reduceat(outliers.astype(np.int64), claims.offsets[:-1])
+    varied = np.zeros(counts.size, dtype=np.bool_)
+    claimed = np.flatnonzero(counts)
+    varied[claimed] = claims.values[claims.offsets[claimed]] != claims.values[claims.offsets[claimed + 1] - 1]
+    shown = (release.statuses == Status.released) & varied
+    order = np.argsort(np.where(shown, -scores, 1), kind="stable")[:PICTURES].tolist()
     return [_case(release, claims, weights, i) for i in order if shown[i]]
 
 
 def _case(release: Release, claims: Claims, weights: Weights | None, index: int) -> dict[str, Any]:
-    """One object's claims and densities: uniform, global only, combined, and what was released."""
+    """One object's claims and densities: uniform, global only, combined and released."""
     x, released = claims.of(index), release.of(index)
-    found: dict[str, Any] = {"object": claims.objects[index], "claims": int(x.size)}
-    far = np.zeros(x.size, dtype=np.bool_)
+    case: dict[str, Any] = {"object": claims.objects[index], "claims": int(x.size)}
+    outliers = np.zeros(x.size, dtype=np.bool_)
     if weights is None:
-        x = x[:: 1 + x.size // MOST_DRAWN]  # x ascends: an even sample
-        far = far[: x.size]
+        x = x[:: 1 + x.size // MOST_DRAWN]  # x ascends, so this is an evenly spaced sample
+        outliers = outliers[: x.size]
         h = silverman(x, 0.0)
         points = np.linspace(*support(x, h), 600)
         curves = {"uniform": curve(points, x, None, h)}
         h_released = silverman(released, 1e-3 * h)
     else:
-        part = slice(claims.offsets[index], claims.offsets[index + 1])
-        combined = weights.combined[part]
+        own = slice(claims.offsets[index], claims.offsets[index + 1])
+        combined = weights.combined[own]
         h = h_released = float(weights.bandwidth[index])
-        points, curves = case_curves(x, weights.user[claims.user_codes[part]], combined, h)
-        far = combined * x.size < OUTLIER_SHARE
-        found |= {"outliers": int(far.sum()), "bandwidth": h}
+        points, curves = case_curves(x, weights.user[claims.user_codes[own]], combined, h)
+        outliers = combined * x.size < OUTLIER_SHARE
+        case |= {"outliers": int(outliers.sum()), "bandwidth": h}
         if x.size <= LARGEST_FOR_BOUND:
-            found["bound"] = theorem1_bound(x, combined, h, max(1, released.size))
+            case["bound"] = theorem1_bound(x, combined, h, max(1, released.size))
     if released.size:
         curves["released"] = curve(points, released, None, h_released)
-    few = slice(None, None, 1 + x.size // MOST_DRAWN)
-    return {**found, "picture": density_chart(points, curves, x[few], far[few])}
+    sample = slice(None, None, 1 + x.size // MOST_DRAWN)
+    return {**case, "picture": density_chart(points, curves, x[sample], outliers[sample])}
 
 
 def case_curves(
     x: Floats, g: Floats, combined: Floats, h: float, points: Floats | None = None
 ) -> tuple[Floats, dict[str, Floats]]:
-    """Points (by default over the claims) and the three densities of the paper's case study there."""
+    """Points, by default over the support, and the three densities of the paper's case study at them."""
     even = np.full(x.size, 1.0 / x.size)
     by_user = g / g.sum() if g.sum() > 0 else even
     h_even = max(h, weighted_bandwidth(x, even))

@@ -1,4 +1,4 @@
-"""The picture of `plan sensing`: which noise ratios privacy asks for, and which ones utility allows."""
+"""The figure of `plan sensing`: the noise ratios that privacy requires and those that utility allows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from crowdveil.report import plots
 from crowdveil.report.charts import BLUE, GREEN, ORANGE, PURPLE, RED
 from crowdveil.report.plots import Axes, Figure
 
-WEAK_DELTA = 0.1  # where a variance without a floor has something to promise
+WEAK_DELTA = 0.1  # at which even a variance without a floor has a guarantee
 POINTS = 200  # of a curve
 
 
 def trade_off_picture(campaign: TradeOff, *, epsilon: float, delta: float) -> Figure:
-    """Noise ratios over epsilon, at `delta` and at a weak one: the region of the paper, and what holds."""
+    """Noise ratios over epsilon, at `delta` and at a weak delta: the paper's region and the valid ones."""
     deltas = [delta, WEAK_DELTA] if delta else [WEAK_DELTA]
     figure, axes = plots.figure(4.6 * len(deltas), 4.8, columns=len(deltas))
     figure.set_layout_engine("constrained")
@@ -29,14 +29,14 @@ def trade_off_picture(campaign: TradeOff, *, epsilon: float, delta: float) -> Fi
 
 
 def _draw(axes: Axes, campaign: TradeOff, epsilons: Floats, delta: float) -> None:
-    """What privacy asks for, what utility allows, and where both can be had."""
+    """Draw the lower bounds by privacy, the upper bounds by utility, and the regions between them."""
     curves = [campaign.privacy(at, delta) for at in epsilons.tolist()]
     lower = {name: np.array([curve[name] for curve in curves]) for name in curves[0]}
     upper = campaign.utility()
-    some = f"a user of {campaign.claims:,} claims" if campaign.claims > 1 else "a user"
+    user = f"a user of {campaign.claims:,} claims" if campaign.claims > 1 else "a user"
     for name, colour, label, style in (
         ("claim", BLUE, "privacy of a claim: above", "-"),
-        ("user", PURPLE, f"privacy of {some}: above", "-"),
+        ("user", PURPLE, f"privacy of {user}: above", "-"),
         ("paper", RED, "the paper's privacy of a user", "--"),
         ("laplace_claim", ORANGE, "fresh variances (Laplace), a claim, delta 0", ":"),
     ):

@@ -1,4 +1,4 @@
-"""Numbers and sentences for people."""
+"""Numbers and sentences in readable form."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def times_as_likely(epsilon: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text with a capital at its beginning and a full stop at its end."""
+    """A text with a capital first letter and a full stop at the end."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:
-    """Lines of at most `WIDTH`, the first and the rest indented; no number loses its percent sign."""
-    whole = text.replace(" %", "\N{NO-BREAK SPACE}%")
-    lines = textwrap.wrap(whole, WIDTH, initial_indent=first, subsequent_indent=rest)
+    """Lines of at most `WIDTH` characters with indents `first` and `rest`; "%" stays with its number."""
+    unbroken = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = textwrap.wrap(unbroken, WIDTH, initial_indent=first, subsequent_indent=rest)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
