@@ -85,6 +85,11 @@ class FreshVariance(ClaimMechanism):
         return self.laplace.largest_deviation
 
     @property
+    def average_noise(self) -> float:
+        """The mean absolute noise of a claim."""
+        return self.laplace.average_noise
+
+    @property
     def noise_variance(self) -> float:
         """The variance of a noisy claim around the rounded one."""
         return self.laplace.noise_variance
