@@ -5,12 +5,14 @@ BIN    := $(VENV)/bin
 # Real datasets for the experiments, if they lie beside the checkout; tests that need them are skipped otherwise.
 export CROWDVEIL_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: help demo test check bench setup clean
+.PHONY: help demo test check audit mutants bench setup clean
 
 help:
 	@echo "make demo   set up .venv and make a release from simulated claims"
 	@echo "make test   set up .venv, check style, types, layers and docs, run every test"
 	@echo "make check  style, types, layers and docs only"
+	@echo "make audit  attack every mechanism twenty times, and every planted bug from five seeds; for every night"
+	@echo "make mutants  make known mistakes in a copy of the sources, and see that tests notice each of them"
 	@echo "make bench  measure against peers, which are installed into the cache folder; takes a while"
 	@echo "make clean  remove .venv and everything that was built"
 
@@ -40,6 +42,12 @@ check: setup
 
 test: check
 	$(BIN)/python -m pytest -n 2
+
+audit: setup
+	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit
+
+mutants: setup
+	$(BIN)/python tests/mutants/run.py
 
 $(VENV)/plots.stamp: $(VENV)/demo.stamp
 	@echo "installing what pictures need ..."

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from few_draws import seeds
 from scipy.stats import multinomial
 
 from crowdveil.audit import attempts, certified, smoothed
@@ -144,7 +145,7 @@ def test_what_is_attacked_is_what_a_release_learns(parameters: Certified) -> Non
 
 
 @pytest.mark.parametrize("world", [0, 1])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_objects_are_independent_because_bins_are_always_four(world: int, seed: int) -> None:
     rows = certified.FEWEST_ROWS
     users = certified.learned(certified.claims_of_users(world, rows), certified.USER, seeded(seed))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from few_draws import seeds
 
 from crowdveil.answers import Answers, Domain
 from crowdveil.audit import cells
@@ -50,7 +51,7 @@ def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> 
     assert least < found.bounds.epsilon < audit.epsilon
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_the_papers_claim_for_cells_is_refuted(seed: int) -> None:
     found = run_audit(cells.PAPER_AUDIT, draws=20_000, seed=seed)
     assert found.refuted
@@ -182,6 +183,6 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("audit", BROKEN.values(), ids=BROKEN)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_broken_devices_are_refuted(audit: Audit, seed: int) -> None:
     assert run_audit(audit, draws=40_000, seed=seed).refuted

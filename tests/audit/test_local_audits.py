@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from few_draws import seeds
 from scipy.integrate import quad
 
 from crowdveil.audit import local
@@ -93,6 +94,6 @@ NOISE_TWICE = replace(
     [HALF_THE_NOISE, TOO_WIDE, LITTLE_VARIANCE, NOISE_TWICE],
     ids=["half the noise", "half the epsilon claimed", "a quarter of the variance", "noise used twice"],
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_broken_devices_are_refuted(audit: Audit, seed: int) -> None:
     assert run_audit(audit, draws=audit.usual // 5, seed=seed).refuted

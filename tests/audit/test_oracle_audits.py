@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from few_draws import seeds
 
 from crowdveil.audit import oracles
 from crowdveil.audit.case import Audit
@@ -46,7 +47,7 @@ def test_what_is_attacked_is_what_devices_send(audit: Audit, oracle: Any) -> Non
         assert audit.draws(world, 50, seeded(1)).tolist() == sent.tolist()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(
     ("audit", "stronger"),
     [

@@ -7,24 +7,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from few_draws import ALPHA, few_draws, seeds
 
 from crowdveil.audit.case import Audit, Event, Outputs
 from crowdveil.audit.certified import CERTIFIED_USER, USER, user_rows
 from crowdveil.audit.noise import laplace_noise
 from crowdveil.audit.planted import PLANTED, float_laplace, occurs_around_zero
 from crowdveil.audit.releases import BASIC_WITH_NEIGHBOURS, repeated, row_events
-from crowdveil.audit.run import FEWEST_DRAWS, run_audit
+from crowdveil.audit.run import run_audit
 from crowdveil.randomness import Randomness, seeded
 
 
-def few_draws(audit: Audit) -> int:
-    return max(FEWEST_DRAWS, audit.usual // 5)
-
-
 @pytest.mark.parametrize("audit", PLANTED.values(), ids=PLANTED)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_every_planted_bug_is_refuted(audit: Audit, seed: int) -> None:
-    assert run_audit(audit, draws=few_draws(audit), seed=seed).verdict == "refuted"
+    assert run_audit(audit, draws=few_draws(audit), alpha=ALPHA, seed=seed).verdict == "refuted"
 
 
 def test_a_planted_bug_is_refuted_without_a_seed() -> None:

@@ -9,6 +9,7 @@ from math import log, prod
 
 import numpy as np
 import pytest
+from few_draws import seeds
 
 from crowdveil.audit import records
 from crowdveil.audit.case import Audit, Draws
@@ -44,7 +45,7 @@ def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, made: Callable[[f
 
 
 @pytest.mark.parametrize(("audit", "made"), OURS, ids=NAMES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_a_larger_epsilon_than_claimed_is_refuted(
     audit: Audit, made: Callable[[float], Draws], seed: int
 ) -> None:

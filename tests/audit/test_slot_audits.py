@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from few_draws import seeds
 
 from crowdveil.audit import slots
 from crowdveil.audit.case import Audit
@@ -48,7 +49,7 @@ def test_what_is_attacked_is_what_devices_send() -> None:
                 assert attacked[place].tolist() == out.tolist()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_a_larger_epsilon_than_claimed_is_refuted(seed: int) -> None:
     stronger = SlotResponse(1.3, slots.FIVE, 2, 2, 2)
     broken = replace(slots.SLOTS_AUDIT, draws=sent(rows(stronger), slots.FIVE, slots.NOTHING, slots.HIGHEST))

@@ -33,6 +33,7 @@ def test_a_release_writes_a_public_and_a_private_folder(
     assert _names(tmp_path / "out") == BUNDLE
     assert _names(tmp_path / "out-private") == {"steward.html", "statuses.csv", "weights.csv"}
     assert stat.S_IMODE((tmp_path / "out-private").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out-private").iterdir()} == {0o600}
     parquet = pl.read_parquet(tmp_path / "out" / "claims.parquet")
     assert parquet.columns == ["object", "value"]
     assert_frame_equal(parquet, pl.read_csv(tmp_path / "out" / "claims.csv"))

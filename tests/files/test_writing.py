@@ -97,6 +97,14 @@ def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
     assert _tree(tmp_path) == {"t.csv": "a\n2\n"}
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_a_file_has_the_mode_that_was_asked_for(tmp_path: Path, mode: int) -> None:
+    with whole_file(tmp_path / "t.csv", force=False, mode=mode) as draft:
+        draft.touch()
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "t.csv").stat().st_mode) == mode
+
+
 def test_force_never_deletes_somebody_elses_files(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "thesis").write_text("precious")

@@ -19,7 +19,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
-from crowdveil.releases.certified import Certified, fit
+from crowdveil.releases.certified import Certified, fit, private_part
 from crowdveil.releases.histogram import histogram_noise, noisy_histograms, pair_distances, pair_noise
 from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import CountNoise
@@ -186,3 +186,22 @@ def test_events_are_the_noise_that_is_drawn(more: dict[str, Any]) -> None:
         assert last.ratio <= Fraction(events[-1].epsilon)
     else:
         assert events[-1] == last
+
+
+@pytest.mark.parametrize("more", [{"unit": "user", "cap": 5}, {}], ids=["user", "claim"])
+def test_each_statistic_is_drawn_with_the_epsilon_of_its_event(more: dict[str, Any]) -> None:
+    """A second look at histograms that were drawn with more than their share would look at other grades."""
+    claims = Claims.from_columns(
+        *(np.repeat(np.arange(50), 30), np.tile(np.arange(30), 50)),
+        np.random.default_rng(1).normal(5, 1, 1500).clip(0, 10),
+    )
+    parameters = asked_for({"estimator": "histogram", "reliability": 0.5} | more)
+    claims, around = parameters.used(claims), parameters.neighbours
+    pairs, first, second = (event.ratio for event in parameters.events(Pattern.of(claims)))  # type: ignore[union-attr]
+    assert pairs + first + second == parameters.budget
+    drawn = private_part(claims, parameters, rng=seeded(1), engine=ENGINE)
+    noisy = noisy_histograms(
+        claims, parameters.range, drawn.bins, first, around, rng=seeded(1), engine=ENGINE
+    )
+    weighted = weighted_histograms(claims, noisy, second, around, rng=seeded(1))
+    np.testing.assert_array_equal(drawn.counts, weighted.counts)
