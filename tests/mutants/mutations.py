@@ -98,9 +98,9 @@ NOISE = (
     Mutation(
         "kRR weights for a larger epsilon than the one printed",
         "local/krr.py",
-        '''        """The weights of cells."""
+        '''        """The integer weights of the cells."""
         return Response.of(self.cells, self.epsilon)''',
-        '''        """The weights of cells."""
+        '''        """The integer weights of the cells."""
         return Response.of(self.cells, 1.1 * self.epsilon)''',
         ("local/test_oracles_laws.py",),
     ),
@@ -114,16 +114,16 @@ NOISE = (
     Mutation(
         "2-Layer that promises the mean epsilon for a cell",
         "local/two_layer.py",
-        'return Guarantee(2 * self.mean, 0.0, "cell"',
-        'return Guarantee(self.mean, 0.0, "cell"',
+        "largest = 2 * self.mean",
+        "largest = self.mean",
         ("local/test_two_layer_mechanism.py",),
     ),
     Mutation(
         "all of epsilon for each value of a report",
-        "synthesis/split_epsilon.py",
+        "local/split_epsilon.py",
         "share = epsilon / parts",
         "return epsilon",
-        ("synthesis/test_split_response.py",),
+        ("synthesis/test_split_krr.py",),
     ),
 )
 
@@ -308,8 +308,8 @@ LEDGER = (
     Mutation(
         "a second budget that takes the place of the first",
         "ledger/budgets.py",
-        "    if before.budget != wanted:\n",
-        "    if before.budget.scope != wanted.scope:\n",
+        "    if before.budget != requested:\n",
+        "    if before.budget.scope != requested.scope:\n",
         ("ledger/test_budgets.py",),
     ),
 )
@@ -389,9 +389,9 @@ STREAMS = (
     ),
     Mutation(
         "the devices of all rounds draw from the same streams",
-        "synthesis/collection.py",
-        'asked, f"round {number} question", rng=rng)',
-        'asked, "question", rng=rng)',
+        "synthesis/simulated.py",
+        'part = rng.part(f"round {collection.number}")',
+        'part = rng.part("round")',
         ("synthesis/test_record_streams.py",),
     ),
     Mutation(
@@ -403,10 +403,88 @@ STREAMS = (
     ),
     Mutation(
         "two columns of a report draw from the same streams",
-        "synthesis/samprivsyn.py",
-        'rng=rng.part(f"pair {number} column {column}")',
-        'rng=rng.part(f"pair {number}")',
+        "synthesis/krr.py",
+        'rng=rng.part(f"column {column}")',
+        'rng=rng.part("column")',
         ("synthesis/test_record_streams.py",),
+    ),
+)
+
+# --- local operations, certificates and what devices send ---------------------------------------------------
+
+PERTURB, SYNTHESIZE = "operations/test_perturb.py", "operations/test_synthesize_operation.py"
+READING, KINDS = "certificates/test_certificate_reading.py", "certificates/test_kinds_of_files.py"
+
+LOCAL = (
+    Mutation(
+        "reports charged before their file is checked",
+        "operations/perturb.py",
+        "    check_cell_reports(out, force=force)\n",
+        "",
+        (PERTURB,),
+    ),
+    Mutation(
+        "reports charged that the mechanism refuses",
+        "operations/perturb.py",
+        "    mechanism.check(answers)\n",
+        "",
+        (PERTURB,),
+    ),
+    Mutation(
+        "seeded reports charged as private ones",
+        "operations/perturb.py",
+        "seeded=self.seed is not None,",
+        "seeded=False,",
+        (PERTURB,),
+    ),
+    Mutation(
+        "lists that were read off the claims charged as declared",
+        "operations/perturb.py",
+        "request.cost(mechanism, description, declared=answers.declared)",
+        "request.cost(mechanism, description, declared=True)",
+        (PERTURB,),
+    ),
+    Mutation(
+        "synthetic records charged before their file is checked",
+        "operations/synthesize.py",
+        "    _check_out(out, source, force=force)\n",
+        "",
+        (SYNTHESIZE,),
+    ),
+    Mutation(
+        "synthetic records from a seed charged as private ones",
+        "operations/synthesize.py",
+        "seeded=not rng.private,",
+        "seeded=False,",
+        (SYNTHESIZE,),
+    ),
+    Mutation(
+        "a certificate whose promise is not compared",
+        "certificates/reading.py",
+        "        field = difference(stated, computed)\n",
+        "        field = None\n",
+        (READING, KINDS),
+    ),
+    Mutation(
+        "a certificate that may leave out the numbers its promise depends on",
+        "certificates/reading.py",
+        "trusting = version == 1 and",
+        "trusting = not certificate.public and",
+        (READING,),
+    ),
+    Mutation(
+        "a certificate without its delta",
+        "certificates/recomputation.py",
+        'names = (*numbers, "unit", "adjacency", "trust")',
+        'names = ("epsilon", "unit", "adjacency", "trust")',
+        (READING,),
+    ),
+    Mutation(
+        "reports that name fewer objects than their promise is about",
+        "files/cell_reports.py",
+        '    if len(objects) != certificate.public["objects"]:\n',
+        '    if len(objects) < certificate.public["objects"] - 1:\n',
+        ("cli/test_perturb_cells.py",),
     ),
 )
 
@@ -464,11 +542,11 @@ TOLD = (
     ),
     Mutation(
         "an error that quotes a cell",
-        "local/perturbed.py",
+        "local/device_input.py",
         'raise InputError("the values are not all numbers") from None',
         'raise InputError(f"the values are not all numbers: {values}") from None',
         ("local/test_perturbed.py",),
     ),
 )
 
-MUTATIONS = (*NOISE, *SPLIT, *USED, *LEDGER, *STREAMS, *TOLD)
+MUTATIONS = (*NOISE, *SPLIT, *USED, *LEDGER, *LOCAL, *STREAMS, *TOLD)
