@@ -192,7 +192,7 @@ def all_read(method: str) -> Check:
 
 
 def same_labels(name: str) -> Check:
-    """A check that labels have as many votes as ours, which are among the inputs; ties are free."""
+    """A check that labels have as many votes as ours, which are among the inputs (ties may differ)."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
         offsets, labels = inputs["offsets"], inputs["values"].astype(np.int64)

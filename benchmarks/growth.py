@@ -167,7 +167,9 @@ def picture(results: Found) -> Figure:
                 "MB beyond a tiny run",
                 {
                     "in memory": [
-                        (size, 1e-6 * size * each) for size, each in memory if each is not None and each > 0
+                        (size, 1e-6 * size * bytes_per_claim)
+                        for size, bytes_per_claim in memory
+                        if bytes_per_claim is not None and bytes_per_claim > 0
                     ]
                 },
             ),

@@ -209,11 +209,11 @@ class _TableFile:
         return head.columns
 
     def read(self, columns: list[str], *, empty_rows: bool = False) -> pl.DataFrame:
-        """The named columns. Cells of a CSV file are text, so that names keep leading zeros and errors can
-        name the row of a bad number.
+        """The named columns; cells of a CSV file are text.
 
-        Rows at the end of a CSV file that are empty in these columns are dropped. With `empty_rows` such rows
-        have a meaning, and only blank lines at the end are dropped.
+        So names keep leading zeros, and errors can name the row of a bad number. Rows at the end of a CSV
+        file that are empty in these columns are dropped. With `empty_rows` such rows have a meaning, and only
+        blank lines at the end are dropped.
         """
         with self._plain_errors():
             if self._separator is None:

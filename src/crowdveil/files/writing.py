@@ -79,7 +79,7 @@ def _move_together(drafts: list[Path], folders: Sequence[Folder], *, force: bool
     with _undisturbed():
         try:
             for draft, folder in zip(drafts, folders, strict=True):
-                folder.check(force=force)  # again, since the target may have been created meanwhile
+                folder.check(force=force)  # once more: something may have come in the meantime
                 if folder.path.exists():
                     aside = draft.with_name(draft.name + ".old")
                     folder.path.rename(aside)
