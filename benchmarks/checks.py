@@ -1,7 +1,6 @@
-"""Are the answers right? Against float64 sums, exact moments and exact laws.
+"""Checks of the contestants' answers against float64 sums, exact moments and exact distributions.
 
-A statistical check lets through what lies within six standard errors, or what chance exceeds once in a
-million times.
+Statistical checks allow six standard errors, or have an error probability of one in a million.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ CHANCE = 1e-6
 
 
 def densities_and_draws(tolerance: float) -> Check:
-    """For who fits densities and draws from them."""
+    """A check of fitted densities and of draws from them."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
         offsets, x, c, h = (inputs[name] for name in ("offsets", "values", "combined", "bandwidths"))
@@ -52,43 +51,43 @@ def densities_and_draws(tolerance: float) -> Check:
 
 
 def density(x: Floats, c: Floats, h: float) -> Floats:
-    """The weighted Gaussian density of claims at these claims."""
+    """The weighted Gaussian kernel density of the claims x, at x."""
     z = (x[:, None] - x) / h
-    found: Floats = np.exp(-0.5 * z * z) @ c / (h * math.sqrt(2 * math.pi))
-    return found
+    heights: Floats = np.exp(-0.5 * z * z) @ c / (h * math.sqrt(2 * math.pi))
+    return heights
 
 
-def moments(apart: Floats, variances: Floats) -> str | None:
-    """Whether deviations from exact means have mean 0 and the exact variances, all in all."""
-    if not np.all(np.isfinite(apart)):
+def moments(deviations: Floats, variances: Floats) -> str | None:
+    """A complaint unless deviations from exact means have overall mean 0 and the exact variance."""
+    if not np.all(np.isfinite(deviations)):
         return "some draws are not finite"
-    error = math.sqrt(float(variances.sum())) / apart.size
-    mean = float(apart.mean())
+    error = math.sqrt(float(variances.sum())) / deviations.size
+    mean = float(deviations.mean())
     if abs(mean) > STANDARD_ERRORS * error:
         return f"the draws' mean is off by {abs(mean) / error:.1f} standard errors"
-    excess = apart**2 - variances
-    error = float(excess.std()) / math.sqrt(apart.size)
+    excess = deviations**2 - variances
+    error = float(excess.std()) / math.sqrt(deviations.size)
     if abs(float(excess.mean())) > STANDARD_ERRORS * error:
         return f"the draws' variance is off by {abs(float(excess.mean())) / error:.1f} standard errors"
     return None
 
 
 def _released(inputs: Arrays, answers: Arrays) -> str | None:
-    given = {**answers, **inputs}  # weights are the contestant's own where none are given
-    offsets, x, c, h = (given[name] for name in ("offsets", "values", "combined", "bandwidths"))
+    arrays = {**answers, **inputs}  # without weights among the inputs, the contestant's own
+    offsets, x, c, h = (arrays[name] for name in ("offsets", "values", "combined", "bandwidths"))
     ends, released = answers["released_offsets"], answers["released"]
     if ends.size != offsets.size:
         return f"claims about {ends.size - 1} objects instead of {offsets.size - 1}"
-    apart, variances = [], []
+    deviations, variances = [], []
     for i in range(min(offsets.size - 1, max(1, PAIRS_CHECKED // int(offsets[1])))):
         a, b = offsets[i], offsets[i + 1]
         mean, variance = released_moments(x[a:b], c[a:b], float(h[i]))
         of_object = released[ends[i] : ends[i + 1]]
-        apart.append(of_object - mean)
+        deviations.append(of_object - mean)
         variances.append(np.full(of_object.size, variance))
-    if sum(one.size for one in apart) == 0:
+    if sum(part.size for part in deviations) == 0:
         return "nothing was released"
-    return moments(np.concatenate(apart), np.concatenate(variances))
+    return moments(np.concatenate(deviations), np.concatenate(variances))
 
 
 PAIRS_CHECKED = 4000  # objects times claims
@@ -102,7 +101,7 @@ RELEASED = Check(
 def released_moments(
     x: Floats, c: Floats, h: float, *, k: int = 5, gamma: float = 4.0, epsilon0: float = 1.0
 ) -> tuple[float, float]:
-    """Mean and variance of what passes the privacy test, by adding up the law on a fine grid."""
+    """Mean and variance of values that pass the privacy test, by summation on a fine grid."""
     y = np.arange(float(x.min()) - 8 * h, float(x.max()) + 8 * h, h / 50)
     z = (y[:, None] - x) / h
     bins = np.floor(z * z / (2 * math.log(gamma)))
@@ -125,30 +124,30 @@ def _same_weights(inputs: Arrays, answers: Arrays) -> str | None:
     return _released(inputs, answers)
 
 
-WEIGHT_TOLERANCE = 1e-5  # sweeps stop at 1e-6 of a local weight; the square root of a small one magnifies
+WEIGHT_TOLERANCE = 1e-5  # sweeps stop at changes of 1e-6 in local weights; square roots magnify them
 WHOLE_RELEASE = Check(
     f"combined weights and bandwidths within {WEIGHT_TOLERANCE:g} of ours; {RELEASED.what}", _same_weights
 )
 
 
 def follows(log_weight: Callable[[Floats, float], Floats], name: str) -> Check:
-    """For who draws whole numbers y with probability proportional to exp(log_weight(y, scale))."""
+    """A check of integer draws y with probabilities proportional to exp(log_weight(y, scale))."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
         scale, drawn = float(inputs["scale"]), answers["draws"].astype(np.int64)
         if drawn.size != int(inputs["count"]):
             return f"{drawn.size} draws instead of {int(inputs['count'])}"
-        far = math.ceil(60 * scale)
-        y = np.arange(-far, far + 1)
+        reach = math.ceil(60 * scale)
+        y = np.arange(-reach, reach + 1)
         law = np.exp(log_weight(y.astype(np.float64), scale))
         expected = drawn.size * law / law.sum()
         inner = np.flatnonzero(expected >= 10)
-        first, last = inner[0], inner[-1]  # cells beyond these are put together with them
-        found = np.bincount(np.clip(drawn + far, first, last) - first, minlength=last - first + 1)
+        first, last = inner[0], inner[-1]  # cells beyond these are merged into them
+        observed = np.bincount(np.clip(drawn + reach, first, last) - first, minlength=last - first + 1)
         cells = expected[first : last + 1].copy()
         cells[0] += expected[:first].sum()
         cells[-1] += expected[last + 1 :].sum()
-        statistic = float(np.sum((found - cells) ** 2 / cells))
+        statistic = float(np.sum((observed - cells) ** 2 / cells))
         chance = float(stats.chi2.sf(statistic, cells.size - 1))
         if chance < CHANCE:
             return f"the draws do not follow the {name}: chi-square {statistic:.0f} in {cells.size} cells"
@@ -158,18 +157,18 @@ def follows(log_weight: Callable[[Floats, float], Floats], name: str) -> Check:
 
 
 def same_truths(method: str) -> Check:
-    """For who finds truths by a method; ours are among the inputs."""
+    """A check that truths and sweeps of a method equal ours, which are among the inputs."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
-        ours, found = inputs[f"{method}_truths"], answers["truths"]
+        ours, theirs = inputs[f"{method}_truths"], answers["truths"]
         counts = np.diff(inputs["offsets"])
         means = np.add.reduceat(inputs["values"], inputs["offsets"][:-1]) / counts
         squares = np.add.reduceat((inputs["values"] - np.repeat(means, counts)) ** 2, inputs["offsets"][:-1])
-        apart = float(np.mean(np.abs(found - ours) / np.sqrt(squares / (counts - 1))))
-        if not apart <= TRUTH_TOLERANCE:
-            return f"truths differ from ours by {apart:.1e} of a spread, allowed are {TRUTH_TOLERANCE:g}"
-        sweeps, wanted = int(answers["sweeps"]), int(inputs[f"{method}_sweeps"])
-        return None if sweeps == wanted else f"{sweeps} sweeps instead of {wanted}"
+        difference = float(np.mean(np.abs(theirs - ours) / np.sqrt(squares / (counts - 1))))
+        if not difference <= TRUTH_TOLERANCE:
+            return f"truths differ from ours by {difference:.1e} of a spread, allowed are {TRUTH_TOLERANCE:g}"
+        sweeps, expected = int(answers["sweeps"]), int(inputs[f"{method}_sweeps"])
+        return None if sweeps == expected else f"{sweeps} sweeps instead of {expected}"
 
     return Check(
         f"truths within {TRUTH_TOLERANCE:g} of an object's spread of ours, on average, and as many sweeps",
@@ -177,11 +176,11 @@ def same_truths(method: str) -> Check:
     )
 
 
-TRUTH_TOLERANCE = 1e-3  # sweeps stop when truths move by less than 1e-6; slow ones would go on for long
+TRUTH_TOLERANCE = 1e-3  # sweeps stop when truths change by less than 1e-6; slow convergence adds more
 
 
 def all_read(method: str) -> Check:
-    """For who reads values, codes and offsets, and adds them up."""
+    """A check of the sums of values, codes and offsets."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
         codes = float(inputs["users"].sum(dtype=np.int64) + inputs["offsets"][:-1].sum())
@@ -193,7 +192,7 @@ def all_read(method: str) -> Check:
 
 
 def same_labels(name: str) -> Check:
-    """For who picks labels; ours are among the inputs. Where labels are level, anybody may pick any."""
+    """A check that labels have as many votes as ours, which are among the inputs (ties may differ)."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
         offsets, labels = inputs["offsets"], inputs["values"].astype(np.int64)
@@ -201,8 +200,8 @@ def same_labels(name: str) -> Check:
         cells = np.repeat(np.arange(objects), np.diff(offsets)) * choices + labels
         votes = np.bincount(cells, minlength=objects * choices).reshape(objects, choices)
         picked, ours = (np.asarray(one, dtype=np.int64) for one in (answers["labels"], inputs[name]))
-        each = np.arange(objects)
-        wrong = int(np.count_nonzero(votes[each, picked] != votes[each, ours]))
+        rows = np.arange(objects)
+        wrong = int(np.count_nonzero(votes[rows, picked] != votes[rows, ours]))
         return f"{wrong} labels have other numbers of votes than ours" if wrong else None
 
     return Check("as many votes behind each label as behind ours", complaint)

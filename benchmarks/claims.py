@@ -1,7 +1,7 @@
-"""Simulated claims as plain arrays, laid out by object, and as a Parquet file; what the works are made of.
+"""Simulated claims as plain arrays, grouped by object, and as a Parquet file: the inputs of the works.
 
-One user in ten claims anything in the range, the others are near the truth, some nearer than others. Users
-differ from object to object, as in sparse data.
+The claims of one user in ten are uniform in the range; those of the others are normal around the truth, with
+a standard deviation of the user. Objects have different users, as in sparse data.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from crowdveil.randomness import seeded
 from crowdveil.releases.priscrowd import PrisCrowd
 
 LOW, HIGH = 0.0, 10.0
-STRIDE = 7  # between the users of an object
+STRIDE = 7  # between the codes of an object's users
 CLAIMS_PER_USER = 100
 
 
 def simulated(objects: int, per_object: int) -> dict[str, np.ndarray]:
-    """Offsets, users' codes and values, ascending inside an object."""
+    """Offsets, users' codes and values; values ascend within an object."""
     rng = seeded(1)
 
     def uniforms(name: str, count: int) -> np.ndarray:
         return rng.stream(name, purpose="benchmark").uniforms(count)
 
     users = max(100, objects * per_object // CLAIMS_PER_USER, per_object)
-    users += users % STRIDE == 0  # else strides would meet
+    users += users % STRIDE == 0  # otherwise a user could occur twice in an object
     first = (uniforms("first users", objects) * users).astype(np.int64)
     user = (first[:, None] + STRIDE * np.arange(per_object)) % users
     spread = 0.3 + 1.2 * uniforms("spreads", users)
@@ -48,7 +48,7 @@ def simulated(objects: int, per_object: int) -> dict[str, np.ndarray]:
 
 
 def as_claims(arrays: Arrays) -> Claims:
-    """The same as `Claims`; names are numbers."""
+    """The arrays as `Claims`, with numbers for names."""
     return Claims(
         objects=pl.Series("object", np.arange(arrays["offsets"].size - 1)),
         users=pl.Series("user", np.arange(int(arrays["user_count"]))),
@@ -59,13 +59,13 @@ def as_claims(arrays: Arrays) -> Claims:
 
 
 def with_estimate(arrays: Arrays) -> dict[str, np.ndarray]:
-    """The same with our combined weights c and bandwidths h."""
-    found = PrisCrowd().estimate(as_claims(arrays))
-    return {**arrays, "combined": found.combined, "bandwidths": found.bandwidth}
+    """The arrays with our combined weights c and bandwidths h added."""
+    weights = PrisCrowd().estimate(as_claims(arrays))
+    return {**arrays, "combined": weights.combined, "bandwidths": weights.bandwidth}
 
 
 def write_parquet(arrays: Arrays, path: Path) -> np.ndarray:
-    """The same as a file of named objects and users with shuffled rows; gives the path for the inputs."""
+    """Write the claims as a file of named objects and users in random order; return its path."""
     offsets, values = arrays["offsets"], arrays["values"]
     order = seeded(1).stream("order", purpose="benchmark").uniforms(values.size).argsort()
     owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
@@ -78,17 +78,17 @@ def write_parquet(arrays: Arrays, path: Path) -> np.ndarray:
 
 
 def every(arrays: Arrays, share: int) -> dict[str, np.ndarray]:
-    """One in so many of the objects, with all that is known about them."""
+    """The arrays of every `share`-th object."""
     offsets = arrays["offsets"]
     chosen = np.arange(0, offsets.size - 1, share)
     counts = np.diff(offsets)[chosen]
-    kept = np.zeros(offsets[-1], dtype=np.bool_)
+    selected = np.zeros(offsets[-1], dtype=np.bool_)
     for a, b in zip(offsets[chosen], offsets[chosen + 1], strict=True):
-        kept[a:b] = True
-    part = {name: arrays[name][kept] for name in ("users", "values", "combined") if name in arrays}
+        selected[a:b] = True
+    per_claim = {name: arrays[name][selected] for name in ("users", "values", "combined") if name in arrays}
     return {
         **arrays,
-        **part,
+        **per_claim,
         "offsets": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         **({"bandwidths": arrays["bandwidths"][chosen]} if "bandwidths" in arrays else {}),
     }

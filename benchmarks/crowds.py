@@ -1,8 +1,8 @@
-"""Simulated crowds for truth discovery: many users, a few claims about each object, laid out by object.
+"""Simulated crowds for truth discovery: many users and a few claims about each object, grouped by object.
 
-Unlike the claims of claims.py, an object's users come from anywhere in the crowd, as they do in sparse data:
-looking up their weights jumps about in memory. Claims are made a block of objects at a time, so that a
-hundred million of them take little more memory than they hold.
+Unlike in claims.py, an object's users are spread over the whole crowd, as in sparse data, so reading their
+weights is random access to memory. Claims are simulated in blocks of objects, so that a hundred million of
+them need little more memory than the result.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LIARS = 0.1
 
 
 def numbers(objects: int, per_object: int) -> dict[str, np.ndarray]:
-    """Offsets, users' codes and values, ascending inside an object: truths plus a user's own spread of noise.
+    """Offsets, users' codes and values; values are truths plus noise with a standard deviation of the user.
 
-    One user in ten claims anything in the range.
+    Values ascend within an object. The claims of one user in ten are uniform in the range.
     """
     rng = np.random.default_rng(1)
     crowd = _crowd(objects, per_object)
@@ -33,14 +33,14 @@ def numbers(objects: int, per_object: int) -> dict[str, np.ndarray]:
         count = block.stop - block.start
         users = _users(rng, count, per_object, crowd)
         truths = rng.uniform(0.0, 10.0, (count, 1))
-        near = truths + spread[users] * rng.standard_normal(users.shape)
-        values = np.where(liar[users], rng.uniform(0.0, 10.0, users.shape), near)
+        honest = truths + spread[users] * rng.standard_normal(users.shape)
+        values = np.where(liar[users], rng.uniform(0.0, 10.0, users.shape), honest)
         _put(claimed, block, per_object, users, values)
     return _laid_out(objects, per_object, crowd, *claimed)
 
 
 def labels(objects: int, per_object: int, choices: int) -> dict[str, np.ndarray]:
-    """The same with labels 0, 1, ... for values, and the right ones: users differ in how often they err."""
+    """Offsets, users' codes, labels 0, 1, ... and the right labels; users have different error rates."""
     rng = np.random.default_rng(2)
     crowd = _crowd(objects, per_object)
     skill = rng.uniform(0.4, 0.95, crowd)
@@ -51,8 +51,8 @@ def labels(objects: int, per_object: int, choices: int) -> dict[str, np.ndarray]
         wrong = (right[block, None] + rng.integers(1, choices, users.shape)) % choices
         picked = np.where(rng.random(users.shape) < skill[users], right[block, None], wrong)
         _put(claimed, block, per_object, users, picked)
-    found = _laid_out(objects, per_object, crowd, *claimed)
-    return {**found, "choices": np.array(choices), "right": right}
+    arrays = _laid_out(objects, per_object, crowd, *claimed)
+    return {**arrays, "choices": np.array(choices), "right": right}
 
 
 def owners(arrays: Arrays) -> NDArray[np.int64]:
@@ -71,7 +71,7 @@ def _blocks(objects: int) -> Iterator[slice]:
 
 
 def _users(rng: np.random.Generator, objects: int, per_object: int, crowd: int) -> NDArray[np.int64]:
-    """One user from each of as many equal parts of the crowd: distinct, and everybody as likely."""
+    """One user from each of `per_object` equal parts of the crowd: distinct and equally likely."""
     ends = np.arange(per_object + 1) * crowd // per_object
     return rng.integers(ends[:-1], ends[1:], (objects, per_object))
 
@@ -83,7 +83,7 @@ def _put(
     users: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> None:
-    """A block's claims, ordered by value inside an object; equal values by user."""
+    """Store a block's claims, ordered by value and then by user within an object."""
     order = np.argsort(values, axis=1, kind="stable")
     place = slice(block.start * per_object, block.stop * per_object)
     claimed[0][place] = np.take_along_axis(users, order, axis=1).ravel()

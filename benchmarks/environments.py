@@ -1,6 +1,6 @@
-"""An interpreter for each contestant: ours is this one, a peer has a virtual environment of its own.
+"""An interpreter for each contestant: ours is the current one, each peer has a virtual environment.
 
-Environments are made once and kept in the user's cache folder, named after what is in them.
+Environments are created once in the user's cache folder and named after a hash of their requirements.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from pathlib import Path
 
 
 class NotInstalledError(Exception):
-    """An environment could not be made; says why."""
+    """An environment could not be created, for the reason in the message."""
 
 
 def interpreter(requirements: Sequence[str], say: Callable[[str], None]) -> Path:
-    """The Python that has these pinned requirements; none: this one."""
+    """The Python interpreter with these pinned requirements; without requirements the current one."""
     if not requirements:
         return Path(sys.executable)
-    place = home() / _digest(requirements)
-    python = place / "bin" / "python"
+    folder = home() / _digest(requirements)
+    python = folder / "bin" / "python"
     if python.exists():
         return python
     say(f"installing {', '.join(one.replace('==', ' ') for one in requirements)} ...")
-    if place.exists():  # its interpreter is gone
-        shutil.rmtree(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f"{place.name}.", dir=place.parent))
+    if folder.exists():  # without an interpreter: incomplete
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     try:
         _run([sys.executable, "-m", "venv", "--without-pip", str(draft)])
         pip = [sys.executable, "-m", "pip", "--python", str(draft / "bin" / "python")]
         _run([*pip, "install", "--quiet", "--disable-pip-version-check", "--no-input", *requirements])
         try:
-            draft.rename(place)  # whole or not at all
+            draft.rename(folder)  # atomic
         except OSError:
-            if not python.exists():  # if it does, somebody else was faster
+            if not python.exists():  # if it does, another process was faster
                 raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -47,9 +47,9 @@ def interpreter(requirements: Sequence[str], say: Callable[[str], None]) -> Path
 
 
 def home() -> Path:
-    """Where environments are kept."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    """The folder of the environments."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
     return cache / "crowdveil" / "benchmarks"
 
 

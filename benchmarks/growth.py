@@ -1,4 +1,4 @@
-"""How time and memory of a release grow with the number of claims, and shrink with threads."""
+"""Time and memory of a release by the number of claims and threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FROM_FILE = "{:,} claims from Parquet to bundle"
 
 @dataclass(frozen=True)
 class Sizes:
-    """Numbers of claims: in memory, of these with one and two threads too, of one object, and in a file."""
+    """Numbers of claims: in memory, with one and two threads, of one object, and in a file."""
 
     in_memory: tuple[int, ...]
     threads: tuple[int, ...]
@@ -46,7 +46,7 @@ QUICK = Sizes((10_000, 30_000, 100_000), (100_000,), (100, 1_000), 1_000_000)
 
 
 def works(quick: bool) -> list[Work]:
-    """Up to ten million claims, or up to a hundred thousand (a million in a file)."""
+    """Works of up to ten million claims; if quick up to a hundred thousand (a million in a file)."""
     sizes = QUICK if quick else FULL
     return [
         *(_in_memory(size, threads=size in sizes.threads) for size in (TINY, *sizes.in_memory)),
@@ -62,13 +62,13 @@ def _in_memory(size: int, *, threads: bool) -> Work:
     def make(_: Path, objects: int) -> Arrays:
         return simulated(objects, PER_OBJECT)
 
-    also = (contestant(TWO, 2), contestant(ONE, 1)) if threads else ()
+    threaded = (contestant(TWO, 2), contestant(ONE, 1)) if threads else ()
     return Work(
         IN_MEMORY.format(size),
         make,
         size // PER_OBJECT,
         "objects",
-        (contestant(ALL, None), *also),
+        (contestant(ALL, None), *threaded),
         warm=100,
         baseline=TWO if threads else None,
     )
@@ -86,73 +86,73 @@ def _from_file(size: int) -> Work:
     def make(folder: Path, objects: int) -> Arrays:
         return {"parquet": write_parquet(simulated(objects, PER_OBJECT), folder / "claims.parquet")}
 
-    given = {"arguments": ["release", "CLAIMS", "--method", "priscrowd", "-o", "out"]}
-    ours = Contestant(COMMAND, COMMANDS, "command", given, repeats=3)
+    options = {"arguments": ["release", "CLAIMS", "--method", "priscrowd", "-o", "out"]}
+    ours = Contestant(COMMAND, COMMANDS, "command", options, repeats=3)
     return Work(FROM_FILE.format(size), make, size // PER_OBJECT, "objects", (ours,), warm=100)
 
 
-def bars(found: Found) -> list[Bar]:
-    """Linear in claims, close to linear in threads, and lean."""
-    sizes = QUICK if found.quick else FULL
+def bars(results: Found) -> list[Bar]:
+    """Bars: time linear in claims and nearly linear in threads, and little memory."""
+    sizes = QUICK if results.quick else FULL
     small, large, single = sizes.in_memory[0], sizes.in_memory[-1], sizes.one_object[-1]
     return [
         Bar(
             f"exponent of seconds, {small:,} to {large:,} claims",
-            exponent(_points(found, "seconds", IN_MEMORY, sizes.in_memory)),
+            exponent(_points(results, "seconds", IN_MEMORY, sizes.in_memory)),
             most=1.05,
         ),
         *(
             Bar(
                 f"{size:,} claims, two threads against one",
-                found.ratio(IN_MEMORY.format(size), ONE, TWO) if cores() > 1 else None,
+                results.ratio(IN_MEMORY.format(size), ONE, TWO) if cores() > 1 else None,
                 least=1.7 if size == large else None,
                 unit="x",
             )
             for size in reversed(sizes.threads)
         ),
-        Bar(ONE_OBJECT.format(single), found.seconds(ONE_OBJECT.format(single), ALL), most=2.0, unit="s"),
+        Bar(ONE_OBJECT.format(single), results.seconds(ONE_OBJECT.format(single), ALL), most=2.0, unit="s"),
         Bar(
             f"memory of {FROM_FILE.format(sizes.in_file)}",
-            bytes_each(found, FROM_FILE, COMMAND, sizes.in_file),
+            bytes_each(results, FROM_FILE, COMMAND, sizes.in_file),
             most=100.0,
             unit="bytes a claim",
         ),
         Bar(
             f"memory of {IN_MEMORY.format(large)}, these included",
-            bytes_each(found, IN_MEMORY, ALL, large),
+            bytes_each(results, IN_MEMORY, ALL, large),
             unit="bytes a claim",
         ),
     ]
 
 
 def exponent(points: Points) -> float | None:
-    """The slope of the straight line through the points' logarithms."""
+    """The slope of the least-squares line through the logarithms of the points."""
     if len(points) < 2:
         return None
     logs = np.log(np.array(points))
     return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
 
 
-def bytes_each(found: Found, work: str, contestant: str, size: int) -> float | None:
-    """Peak memory beyond that of a tiny run, for each claim."""
-    peak = found.median_of("peak_bytes", work.format(size), contestant)
-    tiny = found.median_of("peak_bytes", work.format(TINY), contestant)
+def bytes_each(results: Found, work: str, contestant: str, size: int) -> float | None:
+    """Peak memory beyond that of a tiny run, per claim."""
+    peak = results.median_of("peak_bytes", work.format(size), contestant)
+    tiny = results.median_of("peak_bytes", work.format(TINY), contestant)
     return None if peak is None or tiny is None else (peak - tiny) / size
 
 
-def _points(found: Found, what: str, work: str, sizes: tuple[int, ...], contestant: str = ALL) -> Points:
-    measured = [(size, found.median_of(what, work.format(size), contestant)) for size in sizes]
+def _points(results: Found, what: str, work: str, sizes: tuple[int, ...], contestant: str = ALL) -> Points:
+    measured = [(size, results.median_of(what, work.format(size), contestant)) for size in sizes]
     return [(size, one) for size, one in measured if one is not None]
 
 
-def picture(found: Found) -> Figure:
-    """Seconds and memory by claims, and seconds of one object."""
-    sizes = QUICK if found.quick else FULL
-    memory = [(size, bytes_each(found, IN_MEMORY, ALL, size)) for size in sizes.in_memory]
+def picture(results: Found) -> Figure:
+    """Curves of seconds and memory by claims, and of seconds of one object."""
+    sizes = QUICK if results.quick else FULL
+    memory = [(size, bytes_each(results, IN_MEMORY, ALL, size)) for size in sizes.in_memory]
     seconds = {
-        "wall": _points(found, "seconds", IN_MEMORY, sizes.in_memory),
-        "CPU": _points(found, "cpu_seconds", IN_MEMORY, sizes.in_memory),
-        "wall, one thread": _points(found, "seconds", IN_MEMORY, sizes.threads, ONE),
+        "wall": _points(results, "seconds", IN_MEMORY, sizes.in_memory),
+        "CPU": _points(results, "cpu_seconds", IN_MEMORY, sizes.in_memory),
+        "wall, one thread": _points(results, "seconds", IN_MEMORY, sizes.threads, ONE),
     }
     return growth_curves(
         [
@@ -160,14 +160,16 @@ def picture(found: Found) -> Figure:
             (
                 "claims of one object",
                 "seconds",
-                {"wall": _points(found, "seconds", ONE_OBJECT, sizes.one_object)},
+                {"wall": _points(results, "seconds", ONE_OBJECT, sizes.one_object)},
             ),
             (
                 "claims, 20 an object",
                 "MB beyond a tiny run",
                 {
                     "in memory": [
-                        (size, 1e-6 * size * each) for size, each in memory if each is not None and each > 0
+                        (size, 1e-6 * size * bytes_per_claim)
+                        for size, bytes_per_claim in memory
+                        if bytes_per_claim is not None and bytes_per_claim > 0
                     ]
                 },
             ),

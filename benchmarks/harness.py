@@ -1,9 +1,9 @@
-"""The one harness: a benchmark is works, contestants that do them, and bars that the figures must meet.
+"""The harness: a benchmark has works, contestants that do them, and bars that the figures must meet.
 
-Every run is a process of its own (processes.py) in the contestant's own environment (environments.py), by one
-clock (stopwatch.py). Machines are noisy, so contestants take turns: a round runs each of them once, and
-medians are compared. Answers are checked in every round. Who fails, takes too long or answers wrongly leaves
-the race and is named in the results, never dropped.
+Every run is a separate process (processes.py) in the contestant's environment (environments.py), timed by
+stopwatch.py. Machines are noisy, so contestants take turns: a round runs each of them once, and medians are
+compared. Answers are checked in every round. A contestant that fails, takes too long or gives a wrong answer
+runs no more, and the results name it with the error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Check:
-    """What is checked, in words, and a function of inputs and answers that gives a complaint or None."""
+    """A description, and a function of inputs and answers that returns a complaint or None."""
 
     what: str
     complaint: Callable[[Arrays, Arrays], str | None]
@@ -34,10 +34,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who does a work: a function in a script, run in an environment with pinned requirements.
+    """A function in a script that does a work, in an environment with pinned requirements.
 
-    Without requirements it is ours, and runs in this interpreter. `share`: does only one in so many of the
-    work's units, and its seconds are scaled (for slow peers whose cost is the sum over units).
+    A contestant without requirements is ours and runs in the current interpreter. With `share` > 1 it does
+    only every share-th unit of the work, and its seconds are scaled (for slow peers whose cost is
+    proportional to the number of units).
     """
 
     name: str
@@ -53,12 +54,12 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Work:
-    """Something to do at a given size.
+    """A task of a given size.
 
-    `make(folder, count)` gives the inputs for so many units; files that go with them lie in the folder.
-    `part(inputs, share)` gives every so-many-th unit of them. `warm` units are done before the clock starts
-    (0: a cold start is what is measured). Ratios are to the contestant named `baseline`. `scores` are what
-    else is told of each contestant, functions of inputs and answers by name.
+    `make(folder, count)` returns the inputs of `count` units; it may write files into the folder.
+    `part(inputs, share)` returns every share-th unit. `warm` units are done before the clock starts; 0
+    measures a cold start. Ratios are relative to the contestant `baseline`. `scores` are further figures by
+    name, functions of inputs and answers.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure and, perhaps, what is required of it. Not measured: None."""
+    """A figure (None if not measured) and its optional limits."""
 
     what: str
     measured: float | None
@@ -84,14 +85,14 @@ class Bar:
 
     @property
     def met(self) -> bool | None:
-        """Whether the requirement holds; None if there is none, or nothing was measured."""
+        """Whether the figure is within its limits; None without limits or without a figure."""
         if self.measured is None or (self.least is None and self.most is None):
             return None
         above = self.least is None or self.measured >= self.least
         return above and (self.most is None or self.measured <= self.most)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the results file."""
+        """Plain JSON data for the results file."""
         return {
             "what": self.what,
             "unit": self.unit,
@@ -104,7 +105,7 @@ class Bar:
 
 @dataclass
 class Measured:
-    """What a contestant's runs took; `counted` units of the work were really done."""
+    """Measurements of a contestant's runs, each of which did `counted` units of the work."""
 
     contestant: Contestant
     work: Work
@@ -118,18 +119,18 @@ class Measured:
 
     @property
     def scale(self) -> float:
-        """From what was done to the whole work."""
+        """The factor from the units done to all units of the work."""
         return self.work.count / self.counted
 
     def median_of(self, what: str) -> float | None:
         """The median over rounds of "seconds" or "cpu_seconds" (scaled), or of "peak_bytes"."""
-        found = getattr(self, what)
-        if self.error is not None or not found:
+        figures = getattr(self, what)
+        if self.error is not None or not figures:
             return None
-        return float(median(found)) * (1.0 if what == "peak_bytes" else self.scale)
+        return float(median(figures)) * (1.0 if what == "peak_bytes" else self.scale)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the results file."""
+        """Plain JSON data for the results file."""
         part = f"{self.counted:,} of {self.work.count:,} {self.work.unit}"
         check = self.contestant.check
         return {
@@ -140,7 +141,11 @@ class Measured:
             "seconds": _spread([one * self.scale for one in self.seconds]),
             "cpu_seconds": _spread([one * self.scale for one in self.cpu_seconds]),
             "peak_bytes": _spread(self.peak_bytes),
-            **({"scores": {name: median(told) for name, told in self.scores.items()}} if self.scores else {}),
+            **(
+                {"scores": {name: median(values) for name, values in self.scores.items()}}
+                if self.scores
+                else {}
+            ),
             "checked": check.what if check else None,
             "error": self.error,
         }
@@ -154,18 +159,18 @@ def _spread(figures: Sequence[float]) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Found:
-    """All that was measured, by work and contestant."""
+    """All measurements of a benchmark, by work and contestant."""
 
     works: tuple[Work, ...]
     measured: Mapping[tuple[str, str], Measured]
     quick: bool = False
 
     def of(self, work: Work) -> list[Measured]:
-        """All contestants of a work."""
+        """The measurements of all contestants of a work."""
         return [one for (name, _), one in self.measured.items() if name == work.name]
 
     def median_of(self, what: str, work: str, contestant: str) -> float | None:
-        """As `Measured.median_of`; None for who did not take part."""
+        """`Measured.median_of` of a contestant; None if it did not take part."""
         one = self.measured.get((work, contestant))
         return None if one is None else one.median_of(what)
 
@@ -176,16 +181,16 @@ class Found:
     def score(self, work: str, contestant: str, name: str) -> float | None:
         """The median of one of the work's scores."""
         one = self.measured.get((work, contestant))
-        told = one.scores.get(name) if one is not None and one.error is None else None
-        return float(median(told)) if told else None
+        scores = one.scores.get(name) if one is not None and one.error is None else None
+        return float(median(scores)) if scores else None
 
     def ratio(self, work: str, slow: str, fast: str, what: str = "seconds") -> float | None:
-        """How many times as much the one takes as the other."""
+        """The ratio of the medians of `slow` and `fast`."""
         return over(self.median_of(what, work, slow), self.median_of(what, work, fast))
 
     @property
     def failures(self) -> list[str]:
-        """Who failed, at what, and why."""
+        """The works, names and errors of contestants that failed."""
         return [
             f"{work}: {name}: {one.error}"
             for (work, name), one in self.measured.items()
@@ -193,7 +198,7 @@ class Found:
         ]
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """For the results file."""
+        """Plain JSON data for the results file."""
         return [
             {
                 "name": work.name,
@@ -218,13 +223,13 @@ class Found:
 
 
 def over(a: float | None, b: float | None) -> float | None:
-    """a / b where both were measured."""
+    """a / b, or None unless both were measured."""
     return None if a is None or not b else a / b
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A name, what it is about, its works (small ones if quick), its bars and its picture."""
+    """A name, a title, the works (small ones if quick), the bars and the picture."""
 
     name: str
     title: str
@@ -235,7 +240,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: repeats (None: each contestant's own, 1 if quick), sizes, whether peers take part."""
+    """Repeats (by default each contestant's own, 1 if quick), sizes, and whether peers take part."""
 
     repeats: int | None = None
     quick: bool = False
@@ -243,7 +248,7 @@ class Settings:
     say: Callable[[str], None] = lambda _: None
 
     def rounds(self, contestant: Contestant) -> int:
-        """How often a contestant runs."""
+        """The number of runs of a contestant."""
         return self.repeats or (1 if self.quick else contestant.repeats)
 
 
@@ -260,7 +265,7 @@ def measure(benchmark: Benchmark, settings: Settings) -> Found:
 
 
 def _measure(work: Work, folder: Path, settings: Settings, used: set[str]) -> list[Measured]:
-    """Rounds in which every contestant runs once; `used` are those that ran before, at whatever size."""
+    """Run all rounds of a work; `used` are the contestants that have been warmed up."""
     racing = [one for one in work.contestants if settings.peers or not one.requirements]
     if not racing:
         return []
@@ -283,28 +288,28 @@ def _measure(work: Work, folder: Path, settings: Settings, used: set[str]) -> li
 
 
 class _Inputs:
-    """The inputs of a work on disk, whole and in parts."""
+    """The inputs of a work on disk, complete and in parts."""
 
     def __init__(self, work: Work, folder: Path) -> None:
         self.folder = folder
         self._work = work
-        self._whole = work.make(_new(folder / "whole"), work.count)
+        self._complete = work.make(_new(folder / "whole"), work.count)
         self.warm = (
             _save(folder / "warm.npz", work.make(_new(folder / "warm"), work.warm)) if work.warm else None
         )
 
     def counted(self, share: int) -> int:
-        """How many units a share has."""
+        """The number of units of a part."""
         return len(range(0, self._work.count, share))
 
     def arrays(self, share: int) -> Arrays:
-        """The inputs of one in so many units."""
+        """The inputs of every share-th unit."""
         if share == 1 or self._work.part is None:
-            return self._whole
-        return self._work.part(self._whole, share)
+            return self._complete
+        return self._work.part(self._complete, share)
 
     def file(self, share: int) -> Path:
-        """The same, on disk."""
+        """The file with the inputs of every share-th unit."""
         path = self.folder / f"one-in-{share}.npz"
         return path if path.exists() else _save(path, self.arrays(share))
 
@@ -321,38 +326,38 @@ def _save(path: Path, arrays: Arrays) -> Path:
 
 
 def _use_first(contestant: Contestant, inputs: _Inputs, settings: Settings, used: set[str]) -> None:
-    """A run of ours that does not count: compiling, at first use, takes time and memory."""
-    which = repr((contestant.script, contestant.function, contestant.options))
-    if inputs.warm is not None and not contestant.requirements and which not in used:
-        used.add(which)
+    """An unmeasured first run of ours, because compiling takes time and memory."""
+    key = repr((contestant.script, contestant.function, contestant.options))
+    if inputs.warm is not None and not contestant.requirements and key not in used:
+        used.add(key)
         _run(contestant, inputs, inputs.warm, settings)
 
 
 def _run_once(one: Measured, inputs: _Inputs, settings: Settings) -> None:
-    """One run, checked."""
+    """Run a contestant once, check its answers and add its measurements."""
     share = one.contestant.share
-    told, answers = _run(one.contestant, inputs, inputs.file(share), settings)
+    report, answers = _run(one.contestant, inputs, inputs.file(share), settings)
     if one.contestant.check is not None:
         complaint = _complaint(one.contestant.check, inputs.arrays(share), answers)
         if complaint is not None:
             raise processes.FailedError(f"wrong answer: {complaint}")
     for name, score in one.work.scores.items():
         one.scores.setdefault(name, []).append(score(inputs.arrays(share), answers))
-    one.seconds.append(told["seconds"])
-    one.cpu_seconds.append(told["cpu_seconds"])
-    one.peak_bytes.append(told["peak_bytes"])
-    one.library = told["library"]
+    one.seconds.append(report["seconds"])
+    one.cpu_seconds.append(report["cpu_seconds"])
+    one.peak_bytes.append(report["peak_bytes"])
+    one.library = report["library"]
 
 
 def _run(
-    contestant: Contestant, inputs: _Inputs, given: Path, settings: Settings
+    contestant: Contestant, inputs: _Inputs, input_file: Path, settings: Settings
 ) -> tuple[dict[str, Any], Arrays]:
     python = environments.interpreter(contestant.requirements, settings.say)
     job = {
         "script": str(contestant.script.resolve()),
         "function": contestant.function,
         "options": dict(contestant.options),
-        "inputs": str(given),
+        "inputs": str(input_file),
         "warm": None if inputs.warm is None else str(inputs.warm),
     }
     return processes.run(python, job, inputs.folder, isolated=bool(contestant.requirements))
@@ -361,5 +366,5 @@ def _run(
 def _complaint(check: Check, inputs: Arrays, answers: Arrays) -> str | None:
     try:
         return check.complaint(inputs, answers)
-    except (KeyError, ValueError, IndexError) as error:  # arrays that are missing or of another shape
+    except (KeyError, ValueError, IndexError) as error:  # missing arrays or wrong shapes
         return repr(error)

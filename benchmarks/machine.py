@@ -1,4 +1,4 @@
-"""What the figures were measured on; nothing that tells whose machine it is."""
+"""A description of the machine that does not identify its owner."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def describe() -> dict[str, Any]:
 
 
 def memory_bytes() -> int:
-    """All the memory there is."""
+    """The size of the physical memory."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def cores() -> int:
-    """The cores that a process may use."""
+    """The number of cores that a process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cpu_model() -> str:
     """The processor's name."""
     info = Path("/proc/cpuinfo")
-    names = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    found = [line.partition(":")[2].strip() for line in names if line.startswith("model name")]
-    return found[0] if found else platform.processor() or platform.machine()
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    models = [entry.partition(":")[2].strip() for entry in lines if entry.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()

@@ -1,4 +1,4 @@
-"""Exact noise on whole numbers: draws a second on one core."""
+"""Exact integer noise: draws per second on one core."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRAWS = 1_000_000
 
 
 def works(quick: bool) -> list[Work]:
-    """A million draws, or twenty thousand."""
+    """Works of a million draws; if quick of twenty thousand."""
     draws = 20_000 if quick else DRAWS
     return [_laplace(draws, 10), _laplace(draws, 1), _gaussian(draws, 10)]
 
@@ -81,22 +81,24 @@ def _part(inputs: Arrays, share: int) -> Arrays:
     return {**inputs, "count": np.array(len(range(0, int(inputs["count"]), share)))}
 
 
-def bars(found: Found) -> list[Bar]:
-    """Millions of draws a second, and far from the other exact sampler; in CPU seconds, all in one thread."""
+def bars(results: Found) -> list[Bar]:
+    """Bars: draws per CPU second on one thread, and ratios to the peers."""
 
     def against(name: str, peer: str, least: float | None = None) -> Bar:
-        ratio = found.ratio(name, peer, "crowdveil", "cpu_seconds")
+        ratio = results.ratio(name, peer, "crowdveil", "cpu_seconds")
         return Bar(f"{name}, against {peer}", ratio, least=least, unit="x")
 
-    named = [LAPLACE.format(10), LAPLACE.format(1), GAUSSIAN.format(10)]
-    rates = [over(work.count, found.median_of("cpu_seconds", work.name, "crowdveil")) for work in found.works]
+    names = [LAPLACE.format(10), LAPLACE.format(1), GAUSSIAN.format(10)]
+    rates = [
+        over(work.count, results.median_of("cpu_seconds", work.name, "crowdveil")) for work in results.works
+    ]
     return [
         *(
             Bar(f"{name}, draws in a CPU second", rate, least=2e6 if "Laplace" in name else None)
-            for name, rate in zip(named, rates, strict=True)
+            for name, rate in zip(names, rates, strict=True)
         ),
-        *(against(name, "OpenDP", 15.0) for name in named),
-        *(against(name, peer) for name in named[:2] for peer in ("diffprivlib", "NumPy, not private")),
+        *(against(name, "OpenDP", 15.0) for name in names),
+        *(against(name, peer) for name in names[:2] for peer in ("diffprivlib", "NumPy, not private")),
     ]
 
 

@@ -1,7 +1,7 @@
-"""Records: frequency oracles against pure-ldp and multi-freq-ldpy, synthesis against mbi, a trusted server.
+"""Records: frequency oracles against pure-ldp and multi-freq-ldpy, synthesis against mbi and smartnoise.
 
-The oracles' peers draw from Python's or NumPy's Mersenne Twister, whose draws can be foretold from earlier
-ones, and in floating point; ours are secure and exact.
+The peers of the oracles use Python's or NumPy's Mersenne Twister, whose draws can be predicted from earlier
+ones, and floating point; our draws are secure and exact.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ JAX = ("jax==0.10.2", "jaxlib==0.10.2", "optax==0.2.8", "networkx==3.6.1", "scip
 MBI = ("mbi==2.0.0", *JAX)
 SMARTNOISE = ("smartnoise-synth==1.0.8", "mbi==1.1.0", "torch==2.13.0", "pandas==2.3.3", *JAX)
 
-CELLS, EPSILON = 64, 2.0  # of the oracles
+CELLS, EPSILON = 64, 2.0  # of the frequency oracles
 PEOPLE, COLUMNS, VALUES = 1_000_000, 9, 10
-EPSILONS = (1.0, 4.0)  # of whole records
+EPSILONS = (1.0, 4.0)  # of complete records
 TABLES_EPSILON = 4.0
-AIM_LIMITS = {"rounds": 18, "max_model_size": 1}  # 36 rounds did not end in 900 s on a busy machine
+AIM_LIMITS = {"rounds": 18, "max_model_size": 1}  # 36 rounds took more than 900 s on a busy machine
 STANDARD_ERRORS = 6.0
 
 NAMES = {"krr": "kRR", "oue": "OUE", "olh": "OLH"}
@@ -70,13 +70,13 @@ SERVER = "sees all records; (epsilon, 1e-9)-private"
 
 
 def works(quick: bool) -> list[Work]:
-    """A million people, or some thousand; Adult where it lies, and who needs gigabytes only if not quick."""
-    codes, rows, some = (20_000, 5_000, 5_000) if quick else (PEOPLE, PEOPLE, 30_000)
-    check = VALID if quick else KEPT  # a few thousand people tell too little
-    found = [
+    """Works of a million people, if quick of some thousands; if not quick also Adult, if it is at hand."""
+    codes, rows, table_rows = (20_000, 5_000, 5_000) if quick else (PEOPLE, PEOPLE, 30_000)
+    check = VALID if quick else KEPT  # with a few thousand people independent columns may be better
+    listed = [
         *(_oracle(name, codes) for name in ORACLES),
         *(_whole(rows, epsilon, MADE, _simulated, check) for epsilon in EPSILONS),
-        _tables(some, MADE, _simulated, check),
+        _tables(table_rows, MADE, _simulated, check),
     ]
     file = _folder() / "adult_train_complete30162.csv.gz"
     if not quick and file.is_file():
@@ -85,21 +85,21 @@ def works(quick: bool) -> list[Work]:
         def repeated(count: int) -> Records:
             return Records(real.schema, np.resize(real.codes, (count, real.codes.shape[1])))
 
-        found += [
+        listed += [
             *(_whole(rows, epsilon, REAL, repeated, check) for epsilon in EPSILONS),
             _tables(len(real), REAL, repeated, check),
             _trusted(len(real), TABLES_EPSILON, repeated),
         ]
-    return found
+    return listed
 
 
 def _folder() -> Path:
-    """Where the real records lie, if anywhere."""
+    """The folder of real records, if there is one."""
     return Path(os.environ.get("CROWDVEIL_DATA") or "no such folder")
 
 
 def _simulated(count: int) -> Records:
-    """Nine columns of ten values, which tell of each other because of hidden classes."""
+    """Nine columns of ten values, which depend on each other through latent classes."""
     return SimulatedRecords(count, COLUMNS, VALUES, dependence=0.5, classes=6).records(rng=seeded(1))
 
 
@@ -111,9 +111,9 @@ def _oracle(name: str, codes: int) -> Work:
 
     def make(_: Path, count: int) -> Arrays:
         chances = 1.0 / np.arange(1, CELLS + 1)
-        drawn = seeded(1).stream("codes", purpose="bench").uniforms(count)
-        found = np.searchsorted(np.cumsum(chances / chances.sum())[:-1], drawn, side="right")
-        return {"codes": found.astype(np.int64), "cells": np.array(CELLS)}
+        uniforms = seeded(1).stream("codes", purpose="bench").uniforms(count)
+        sampled = np.searchsorted(np.cumsum(chances / chances.sum())[:-1], uniforms, side="right")
+        return {"codes": sampled.astype(np.int64), "cells": np.array(CELLS)}
 
     def peer(name: str, script: str, requirements: tuple[str, ...], remark: str) -> Contestant:
         path = HERE / "peers" / script
@@ -140,7 +140,7 @@ def _shares_of(name: str) -> Check:
     oracle = ORACLES[name](EPSILON, CELLS)
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
-        """By the oracle's own variance, given these people."""
+        """Compare errors with the oracle's variance for these people."""
         n = inputs["codes"].size
         real = np.bincount(inputs["codes"], minlength=CELLS) / n
         worst = float(np.max(np.abs(answers["shares"] - real) / np.sqrt(oracle.variance(real, n))))
@@ -152,14 +152,14 @@ def _shares_of(name: str) -> Check:
 # --- synthetic records -------------------------------------------------------------------------------------
 
 
-def _whole(rows: int, epsilon: float, which: str, made: Callable[[int], Records], check: Check) -> Work:
-    """Reports of all records, what they tell, and as many synthetic ones."""
+def _whole(rows: int, epsilon: float, which: str, records_of: Callable[[int], Records], check: Check) -> Work:
+    """Reports about all records, estimates from them, and as many synthetic records."""
     options = {"method": CROWDVEIL, "epsilon": epsilon}
     ours = Contestant(CROWDVEIL, OURS, "records", options, check=check, repeats=3)
     return Work(
         *(
             WHOLE.format(rows, which, epsilon),
-            lambda _, count: _arrays(made(count)),
+            lambda _, count: _arrays(records_of(count)),
             rows,
             "records",
             (ours,),
@@ -169,17 +169,17 @@ def _whole(rows: int, epsilon: float, which: str, made: Callable[[int], Records]
     )
 
 
-def _tables(rows: int, which: str, made: Callable[[int], Records], check: Check) -> Work:
-    """The same noisy tables for everybody, who makes records of them."""
+def _tables(rows: int, which: str, records_of: Callable[[int], Records], check: Check) -> Work:
+    """Synthetic records from the same noisy tables for all contestants."""
 
     def make(_: Path, count: int) -> Arrays:
-        real = made(count)
-        told = collected(real, LatentClassSynthesis(TABLES_EPSILON, rounds=1), rng=seeded(1))
-        tables, even = told.tables, {table.question: table for table in told.halves[0]}
+        real = records_of(count)
+        collection = collected(real, LatentClassSynthesis(TABLES_EPSILON, rounds=1), rng=seeded(1))
+        tables, even = collection.tables, {table.question: table for table in collection.halves[0]}
         columns = np.full((len(tables), 2), -1)
         for place, table in enumerate(tables):
             columns[place, : len(table.question.columns)] = table.question.columns
-        # Of a share: what devices draw, and about what the choice of those who were asked adds.
+        # The variance of a share: the mechanism's, and approximately that of sampling the people asked.
         variances = [table.variance() + 1.0 / (table.question.cells * table.asked) for table in tables]
         return {
             **_arrays(real),
@@ -205,21 +205,21 @@ def _tables(rows: int, which: str, made: Callable[[int], Records], check: Check)
         options = {"model": model, "used": used}
         return Contestant(name, path, "from_tables", options, MBI, VALID, repeats=3, remark=remark)
 
-    each = [(model, used) for model in MODELS for used in (True, False)]
+    variants = [(model, used) for model in MODELS for used in (True, False)]
     return Work(
         TABLES.format(rows, which),
         make,
         rows,
         "records",
-        (ours(True), ours(False), *(theirs(*one) for one in each)),
+        (ours(True), ours(False), *(theirs(*variant) for variant in variants)),
         warm=0,
         baseline=CROWDVEIL,
         scores=DISTANCE,
     )
 
 
-def _trusted(rows: int, epsilon: float, made: Callable[[int], Records]) -> Work:
-    """What could be had if all records were handed to a server that everybody trusts."""
+def _trusted(rows: int, epsilon: float, records_of: Callable[[int], Records]) -> Work:
+    """Synthesis by a trusted server that gets all records, for comparison."""
 
     def ours(name: str, method: str) -> Contestant:
         return Contestant(name, OURS, "records", {"method": method, "epsilon": epsilon}, check=VALID)
@@ -239,7 +239,7 @@ def _trusted(rows: int, epsilon: float, made: Callable[[int], Records]) -> Work:
         theirs("aim", True),
     )
     return Work(
-        *(TRUSTED.format(epsilon), lambda _, count: _arrays(made(count)), rows, "records", contestants),
+        *(TRUSTED.format(epsilon), lambda _, count: _arrays(records_of(count)), rows, "records", contestants),
         warm=0,
         scores=DISTANCE,
     )
@@ -254,7 +254,7 @@ def _arrays(records: Records) -> dict[str, np.ndarray]:
 
 
 def _distance(inputs: Arrays, answers: Arrays) -> float:
-    """The average total variation distance of tables of two columns."""
+    """The mean total variation distance of two-way marginals."""
     synthetic = as_records({"codes": answers["codes"], "sizes": inputs["sizes"]})
     return marginals.distances(as_records(inputs), synthetic, 2).mean
 
@@ -267,10 +267,10 @@ def _invalid(inputs: Arrays, answers: Arrays) -> str | None:
 
 
 def _lost(inputs: Arrays, answers: Arrays) -> str | None:
-    found, independent = _distance(inputs, answers), float(inputs["independent"])
-    if found < independent:
+    distance, independent = _distance(inputs, answers), float(inputs["independent"])
+    if distance < independent:
         return _invalid(inputs, answers)
-    return f"tables of two columns are off by {found:.3f}, independent columns by {independent:.3f}"
+    return f"tables of two columns are off by {distance:.3f}, independent columns by {independent:.3f}"
 
 
 DISTANCE = {"distance": _distance}
@@ -281,51 +281,53 @@ KEPT = Check("tables of two columns nearer than those of independent columns wit
 # --- bars --------------------------------------------------------------------------------------------------
 
 
-def bars(found: Found) -> list[Bar]:
-    """Ten times as fast as either library, a million records in ten seconds; and how near records are."""
-    told = []
-    for work in found.works:
+def bars(results: Found) -> list[Bar]:
+    """Bars: ten times as fast as either library, a million records in ten seconds; and distances."""
+    listed = []
+    for work in results.works:
         if work.unit == "people":
-            told += _oracle_bars(found, work)
+            listed += _oracle_bars(results, work)
         elif work.baseline is None:
-            told += _distances(found, work)
+            listed += _distances(results, work)
             if "independent" in work.scores:
-                told += _whole_bars(found, work)
+                listed += _whole_bars(results, work)
         else:
-            told += [_against(found, work, name, None) for name in _peers(work)] + _distances(found, work)
-    return told
+            listed += [_against(results, work, name, None) for name in _peers(work)] + _distances(
+                results, work
+            )
+    return listed
 
 
 def _peers(work: Work) -> list[str]:
     return [one.name for one in work.contestants if one.requirements]
 
 
-def _against(found: Found, work: Work, peer: str, least: float | None) -> Bar:
+def _against(results: Found, work: Work, peer: str, least: float | None) -> Bar:
     ours = CROWDVEIL + (FIRST if peer.endswith(FIRST) else "")
-    return Bar(f"{work.name}: against {peer}", found.ratio(work.name, peer, ours), least=least, unit="x")
+    return Bar(f"{work.name}: against {peer}", results.ratio(work.name, peer, ours), least=least, unit="x")
 
 
-def _oracle_bars(found: Found, work: Work) -> list[Bar]:
-    least = None if found.quick else 10.0
-    cpu = {peer: found.ratio(work.name, peer, CROWDVEIL, "cpu_seconds") for peer in _peers(work)}
+def _oracle_bars(results: Found, work: Work) -> list[Bar]:
+    least = None if results.quick else 10.0
+    cpu = {peer: results.ratio(work.name, peer, CROWDVEIL, "cpu_seconds") for peer in _peers(work)}
     return [
-        *(_against(found, work, peer, least) for peer in _peers(work)),
+        *(_against(results, work, peer, least) for peer in _peers(work)),
         *(Bar(f"{work.name}: CPU against {peer}", ratio, unit="x") for peer, ratio in cpu.items()),
     ]
 
 
-def _whole_bars(found: Found, work: Work) -> list[Bar]:
-    seconds, most = found.seconds(work.name, CROWDVEIL), None if found.quick else 10.0
-    independent = found.score(work.name, CROWDVEIL, "independent")
+def _whole_bars(results: Found, work: Work) -> list[Bar]:
+    seconds, most = results.seconds(work.name, CROWDVEIL), None if results.quick else 10.0
+    independent = results.score(work.name, CROWDVEIL, "independent")
     return [
         Bar(work.name, seconds, most=most, unit="s"),
         Bar(f"{work.name}: distance of independent columns", independent),
     ]
 
 
-def _distances(found: Found, work: Work) -> list[Bar]:
+def _distances(results: Found, work: Work) -> list[Bar]:
     return [
-        Bar(f"{work.name}: distance of {one.name}", found.score(work.name, one.name, "distance"))
+        Bar(f"{work.name}: distance of {one.name}", results.score(work.name, one.name, "distance"))
         for one in work.contestants
     ]
 

@@ -1,4 +1,4 @@
-"""Every benchmark by its name, and what a run of one leaves behind."""
+"""The benchmarks by name, and the files that a run writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BENCHMARKS = {module.BENCHMARK.name: module.BENCHMARK for module in MODULES}
 
 
 def named(name: str | None) -> list[Benchmark]:
-    """The benchmark of that name; None: all of them."""
+    """The benchmark of this name, or all benchmarks for None."""
     if name is None:
         return list(BENCHMARKS.values())
     if name not in BENCHMARKS:
@@ -26,23 +26,23 @@ def named(name: str | None) -> list[Benchmark]:
 
 
 def run(benchmark: Benchmark, settings: Settings, out: Path | None) -> dict[str, Any]:
-    """Measure, write NAME.json and NAME.svg into `out` (None: nowhere), and give what the JSON holds."""
-    found = measure(benchmark, settings)
-    bars = list(benchmark.bars(found))
+    """Run a benchmark, write NAME.json and NAME.svg into `out` if given, and return the JSON data."""
+    measured = measure(benchmark, settings)
+    bars = list(benchmark.bars(measured))
     results = {
         "benchmark": benchmark.name,
         "title": benchmark.title,
         "quick": settings.quick,
         "machine": machine.describe(),
         "peers": "each in an environment of its own, linear algebra in one thread (more are slower)",
-        "works": found.to_dict(),
+        "works": measured.to_dict(),
         "bars": [bar.to_dict() for bar in bars],
-        "failures": found.failures,
+        "failures": measured.failures,
         "missed": [bar.what for bar in bars if bar.met is False],
     }
     if out is not None:
         with whole_file(out / f"{benchmark.name}.json", force=True) as draft:
             draft.write_text(to_json(results), encoding="utf-8")
         with whole_file(out / f"{benchmark.name}.svg", force=True) as draft:
-            save(benchmark.picture(found), draft)
+            save(benchmark.picture(measured), draft)
     return results

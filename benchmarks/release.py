@@ -1,4 +1,4 @@
-"""A release against what one would otherwise run, object by object, in the libraries people have."""
+"""A release against kernel density estimates object by object in common libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCIPY = ("scipy==1.17.1", *NUMPY)
 SCIKIT_LEARN = ("scikit-learn==1.9.1", *SCIPY)
 KDEPY = ("KDEpy==1.1.12", *SCIPY)
 
-PAIR_NANOSECONDS = 1.3  # an exponential in vector instructions, as others measured it
+PAIR_NANOSECONDS = 1.3  # a vectorised exponential, by published measurements
 EXP_PER_OBJECT = 200
 EXACT = densities_and_draws(1e-9)
 MORE = "does more: the whole release, weights to convergence, privacy test, secure randomness, all threads"
@@ -34,7 +34,7 @@ LIMIT = "weights in one thread, 200 claims an object"
 
 
 def works(quick: bool) -> list[Work]:
-    """A million claims, or two thousand."""
+    """Works of a million claims; if quick of two thousand."""
     claims = 2_000 if quick else 1_000_000
     return [*(_fit_and_sample(claims // n, n) for n in (SMALL, LARGE)), _whole(quick), _limit(quick)]
 
@@ -49,7 +49,7 @@ def _make_with_file(per_object: int, folder: Path, objects: int) -> Arrays:
 
 
 def _fit_and_sample(objects: int, per_object: int) -> Work:
-    """Weights and bandwidths are given; our whole release, which finds them itself, runs beside it."""
+    """Densities with given weights and bandwidths; our complete release, which estimates them, runs too."""
 
     def peer(
         name: str,
@@ -94,14 +94,14 @@ def _fit_and_sample(objects: int, per_object: int) -> Work:
 
 
 def _command(name: str, options: list[str], check: Check | None = None) -> Contestant:
-    given = {"arguments": ["release", "CLAIMS", *options, "-o", "out"], "read": check is not None}
+    settings = {"arguments": ["release", "CLAIMS", *options, "-o", "out"], "read": check is not None}
     remark = "does more: from Parquet to bundle, in a process of its own"
-    return Contestant(name, COMMANDS, "command", given, check=check, repeats=3, remark=remark)
+    return Contestant(name, COMMANDS, "command", settings, check=check, repeats=3, remark=remark)
 
 
 def _whole(quick: bool) -> Work:
-    """Everybody does everything."""
-    kept = "an object's kernel matrix is computed once and kept"
+    """The complete release, for all contestants."""
+    remark = "an object's kernel matrix is computed once and kept"
     return Work(
         WHOLE,
         partial(_make, SMALL),
@@ -116,7 +116,7 @@ def _whole(quick: bool) -> Work:
                 requirements=NUMPY,
                 check=WHOLE_RELEASE,
                 repeats=3,
-                remark=kept,
+                remark=remark,
             ),
             Contestant(
                 "scipy gaussian_kde",
@@ -133,7 +133,7 @@ def _whole(quick: bool) -> Work:
 
 
 def _limit(quick: bool) -> Work:
-    """The least that pairwise kernels cost: one exponential for each pair, once."""
+    """A lower limit of the cost of pairwise kernels: one exponential for each pair."""
     return Work(
         LIMIT,
         partial(_make, EXP_PER_OBJECT),
@@ -168,19 +168,19 @@ _EXPONENTIALS = Check("exponentials within 1e-14 of NumPy's", _not_exponentials)
 _SAME_AS_GIVEN = Check("the same weights, to the last bit, as with all threads", _not_given)
 
 
-def bars(found: Found) -> list[Bar]:
-    """What we promise for 20 claims an object, and how far the rest is."""
+def bars(results: Found) -> list[Bar]:
+    """Bars: requirements for 20 claims per object, and other ratios."""
     small, large = FIT.format(SMALL), FIT.format(LARGE)
     scipy, sklearn = "scipy gaussian_kde", "scikit-learn KernelDensity"
     kdepy, loop = "KDEpy NaiveKDE", "NumPy loop"
     command = "crowdveil release (command)"
 
     def against(work: str, peer: str, least: float | None = None, fast: str = "crowdveil") -> Bar:
-        return Bar(f"{work}: {fast} against {peer}", found.ratio(work, peer, fast), least=least, unit="x")
+        return Bar(f"{work}: {fast} against {peer}", results.ratio(work, peer, fast), least=least, unit="x")
 
-    # Every object costs a loop the same, so a thousand of them tell what all would take.
-    objects = {work.name: work.count for work in found.works}
-    loop_of_all = found.seconds(WHOLE, scipy)
+    # A loop takes equal time for each object, so the time of all is extrapolated from a thousand.
+    objects = {work.name: work.count for work in results.works}
+    loop_of_all = results.seconds(WHOLE, scipy)
     if loop_of_all is not None:
         loop_of_all *= objects[small] / objects[WHOLE]
 
@@ -190,18 +190,18 @@ def bars(found: Found) -> list[Bar]:
         against(small, loop, 8.0),
         Bar(
             f"{command}, Parquet to bundle, against a {scipy} loop that does the whole release",
-            over(loop_of_all, found.seconds(small, command)),
+            over(loop_of_all, results.seconds(small, command)),
             least=30.0,
             unit="x",
         ),
-        *_limit_bars(found),
+        *_limit_bars(results),
         *(against(small, peer, fast=OURS_WHOLE) for peer in (scipy, sklearn, loop)),
         against(small, scipy, fast=command),
         against(small, AT_ONCE),
         *(
             Bar(
                 f"{small}: CPU of {peer} against ours",
-                found.ratio(small, peer, OURS_SAME, "cpu_seconds"),
+                results.ratio(small, peer, OURS_SAME, "cpu_seconds"),
                 unit="x",
             )
             for peer in (scipy, sklearn, loop, AT_ONCE)
@@ -212,11 +212,11 @@ def bars(found: Found) -> list[Bar]:
     ]
 
 
-def _limit_bars(found: Found) -> list[Bar]:
-    (work,) = (one for one in found.works if one.name == LIMIT)
+def _limit_bars(results: Found) -> list[Bar]:
+    (work,) = (candidate for candidate in results.works if candidate.name == LIMIT)
     pairs = float(work.count) * EXP_PER_OBJECT**2
-    cpu = found.median_of("cpu_seconds", LIMIT, "crowdveil")
-    least = found.median_of("cpu_seconds", LIMIT, "exponentials alone")
+    cpu = results.median_of("cpu_seconds", LIMIT, "crowdveil")
+    least = results.median_of("cpu_seconds", LIMIT, "exponentials alone")
     stated = pairs * PAIR_NANOSECONDS * 1e-9
     return [
         Bar(f"{LIMIT}: CPU against {PAIR_NANOSECONDS:g} ns a pair", over(cpu, stated), most=3.0, unit="x"),

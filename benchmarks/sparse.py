@@ -1,7 +1,7 @@
-"""Sparse answers: reports about every cell and truths from them, against the same on dense tables in NumPy.
+"""Sparse answers: reports about every cell and truths from them, against NumPy on dense tables.
 
-We know of no library that reports about cells with NULL, or infers truths from such reports. So the peers are
-randomized response and the paper's inference, as one would write them with NumPy: no secure randomness there.
+We know of no library for reports about cells with NULL, or for truths from such reports. So the peers are
+randomized response and the paper's inference in plain NumPy, without secure randomness.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ FARTHEST = 1e-3  # of the domain
 
 
 def works(quick: bool) -> list[Work]:
-    """Ten thousand users and a thousand objects, or a hundredth of it; adult_content where it lies."""
+    """Works of ten thousand users and a thousand objects, if quick of far fewer; and adult_content."""
     users, objects = (200, 50) if quick else (10_000, 1_000)
     folder = Path(os.environ.get("CROWDVEIL_DATA") or "no such folder")
-    made = SimulatedAnswers(users, objects, SPARSITY, "wide").answers(rng=seeded(1))
-    found = [_reports(made), _truths(made)]
+    simulated = SimulatedAnswers(users, objects, SPARSITY, "wide").answers(rng=seeded(1))
+    listed = [_reports(simulated), _truths(simulated)]
     if not quick and (folder / f"{REAL}_claims.parquet").is_file():
         real = next(source for source in SOURCES if source.name == REAL).load(folder)[0]
-        found += [_reports(real), _truths(real)]
-    return found
+        listed += [_reports(real), _truths(real)]
+    return listed
 
 
 def _arrays(answers: Answers) -> dict[str, np.ndarray]:
@@ -77,11 +77,11 @@ def _truths(answers: Answers) -> Work:
     def make(_: Path, __: int) -> Arrays:
         arrays = _arrays(answers)
         mechanism = CellResponse(EPSILON, answers.domain, int(arrays["levels"]))
-        sent = report(answers, mechanism, rng=seeded(1)).read()
-        raw = on_symbols(sent)
+        reports = report(answers, mechanism, rng=seeded(1)).read()
+        raw = on_symbols(reports)
         return {
             **arrays,
-            "symbols": sent.symbols,
+            "symbols": reports.symbols,
             "raw": raw.estimates,
             "sweeps": np.array(raw.sweeps),
         }
@@ -97,7 +97,7 @@ def _truths(answers: Answers) -> Work:
 
 
 def _law(inputs: Arrays, answers: Arrays) -> str | None:
-    """Shares of all symbols against the law's, within six standard errors."""
+    """Compare the shares of all symbols with the law, within six standard errors."""
     domain = Domain(*(int(end) for end in inputs["domain"]))
     law = CellResponse(EPSILON, domain, int(inputs["levels"])).law
     cells = (inputs["offsets"].size - 1) * int(inputs["objects"])
@@ -109,8 +109,8 @@ def _law(inputs: Arrays, answers: Arrays) -> str | None:
 
 def _same(inputs: Arrays, answers: Arrays) -> str | None:
     low, high = inputs["domain"]
-    known = np.isfinite(answers["truths"])  # NumPy has none for objects that nobody reported about
-    worst = float(np.max(np.abs(answers["truths"] - inputs["raw"])[known]) / (high - low))
+    estimated = np.isfinite(answers["truths"])  # NumPy has no estimate for objects without reports
+    worst = float(np.max(np.abs(answers["truths"] - inputs["raw"])[estimated]) / (high - low))
     return None if worst <= FARTHEST else f"truths are off by {worst:.1e} of the domain"
 
 
@@ -118,18 +118,18 @@ LAW = Check("the shares of symbols within 6 standard errors of the law's", _law)
 SAME = Check(f"truths within {FARTHEST:g} of the domain of ours", _same)
 
 
-def bars(found: Found) -> list[Bar]:
-    """What is promised at ten thousand users and a thousand objects, and on adult_content."""
-    told = []
-    for work in found.works:
+def bars(results: Found) -> list[Bar]:
+    """Bars: seconds of each mechanism and inference, and ratios to NumPy."""
+    listed = []
+    for work in results.works:
         real = "11,040" in work.name
-        most = None if found.quick else 5.0 if real else 3.0
-        sent = work.name.startswith("reports")
-        for name in MECHANISMS if sent else (OURS_TRUTHS, OURS_RAW):
-            told.append(Bar(f"{work.name}: {name}", found.seconds(work.name, name), most=most, unit="s"))
-        fast = "cell-response" if sent else OURS_RAW
-        told.append(Bar(f"{work.name}: against {DENSE}", found.ratio(work.name, DENSE, fast), unit="x"))
-    return told
+        most = None if results.quick else 5.0 if real else 3.0
+        reporting = work.name.startswith("reports")
+        for name in MECHANISMS if reporting else (OURS_TRUTHS, OURS_RAW):
+            listed.append(Bar(f"{work.name}: {name}", results.seconds(work.name, name), most=most, unit="s"))
+        fast = "cell-response" if reporting else OURS_RAW
+        listed.append(Bar(f"{work.name}: against {DENSE}", results.ratio(work.name, DENSE, fast), unit="x"))
+    return listed
 
 
 BENCHMARK = Benchmark(

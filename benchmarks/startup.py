@@ -1,4 +1,4 @@
-"""How long a user waits: for help, for a small release, and for the first one on a new machine."""
+"""Waiting time of a user: for help, for a small release, and for the first use on a new machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARGUMENTS = {
 
 
 def works(_: bool) -> list[Work]:
-    """The same whether quick or not: they are small."""
+    """The same small works, quick or not."""
     return [_work(WARM, [HELP, RELEASE, DEMO], cold=False), _work(COLD, [RELEASE, DEMO], cold=True)]
 
 
@@ -36,22 +36,26 @@ def _work(name: str, commands: list[str], *, cold: bool) -> Work:
 
     contestants = tuple(
         Contestant(
-            one, COMMANDS, "command", {"arguments": ARGUMENTS[one], "cold": cold}, repeats=3 if cold else 5
+            command,
+            COMMANDS,
+            "command",
+            {"arguments": ARGUMENTS[command], "cold": cold},
+            repeats=3 if cold else 5,
         )
-        for one in commands
+        for command in commands
     )
     return Work(name, make, OBJECTS, "objects", contestants, warm=0 if cold else OBJECTS)
 
 
-def bars(found: Found) -> list[Bar]:
-    """Nobody waits for half a minute."""
-    cold, warm = found.seconds(COLD, RELEASE), found.seconds(WARM, RELEASE)
+def bars(results: Found) -> list[Bar]:
+    """Bars: at most half a minute at first use."""
+    cold, warm = results.seconds(COLD, RELEASE), results.seconds(WARM, RELEASE)
     compiling = None if cold is None or warm is None else cold - warm
     return [
         Bar("compiling at first use (cold minus warm)", compiling, most=30.0, unit="s"),
-        Bar(f"{DEMO}, {COLD}", found.seconds(COLD, DEMO), most=30.0, unit="s"),
+        Bar(f"{DEMO}, {COLD}", results.seconds(COLD, DEMO), most=30.0, unit="s"),
         *(
-            Bar(f"{command}, {WARM}", found.seconds(WARM, command), unit="s")
+            Bar(f"{command}, {WARM}", results.seconds(WARM, command), unit="s")
             for command in (HELP, RELEASE, DEMO)
         ),
     ]

@@ -1,10 +1,9 @@
-"""Truth discovery against sums by group in NumPy and pandas, and votes against crowd-kit's.
+"""Truth discovery against grouped sums in NumPy and pandas, and votes against crowd-kit's.
 
-We know of no library on PyPI to compare truths of numbers with. crowd-kit has labels only. truthdiscovery
-1.0.4 pins packages of early 2023, one of which (pycairo) wants to be compiled with Cairo's headers, and it
-takes every distinct number for a claim of its own: it scores the numbers that were claimed and never averages
-them. So the peers are the same methods written with NumPy and pandas. They do as many sweeps as ours and must
-find the same truths.
+We know of no library on PyPI for truth discovery of numbers. crowd-kit handles labels only. truthdiscovery
+1.0.4 pins packages of early 2023, one of which (pycairo) must be compiled with Cairo's headers, and it treats
+every distinct number as a separate claim: it scores the claimed numbers and never averages them. So the peers
+are the same methods in NumPy and pandas. They do as many sweeps as ours and must give the same truths.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ TIES = "where labels have as many votes it may pick another than ours"
 
 
 def works(quick: bool) -> list[Work]:
-    """Ten million numbers and a million labels, or two thousand each; real labels where they lie."""
+    """Works of ten million numbers and a million labels, if quick of two thousand; and real labels."""
     return [
         *(_numbers(method, 2_000 if quick else 10_000_000) for method in NUMBERS),
         _votes(2_000 if quick else 1_000_000),
@@ -56,12 +55,12 @@ def works(quick: bool) -> list[Work]:
 
 
 def _make_numbers(_: Path, objects: int) -> Arrays:
-    """Claims, and for the peers our prior, our truths and how many sweeps they took."""
+    """Claims, and for the peers our prior, our truths and our numbers of sweeps."""
     arrays = crowds.numbers(objects, PER_OBJECT)
     claims = as_claims(arrays)
-    found = {"gtm": gtm.discover(claims), "crh": crh.discover(claims)}
-    ours = {f"{name}_truths": one.estimates for name, one in found.items()}
-    sweeps = {f"{name}_sweeps": np.array(one.sweeps) for name, one in found.items()}
+    discovered = {"gtm": gtm.discover(claims), "crh": crh.discover(claims)}
+    ours = {f"{name}_truths": truths.estimates for name, truths in discovered.items()}
+    sweeps = {f"{name}_sweeps": np.array(truths.sweeps) for name, truths in discovered.items()}
     prior = gtm.GTM()
     settings = {"gtm_alpha": np.array(prior.alpha), "gtm_beta": np.array(prior.beta)}
     return {**arrays, **ours, **sweeps, **settings}
@@ -99,7 +98,7 @@ def _numbers(method: str, claims: int) -> Work:
 
 
 def _voters(check: Check | None, *, slow: bool) -> tuple[Contestant, ...]:
-    """Ours and crowd-kit's; only votes of the same method can be checked against each other."""
+    """Our methods and crowd-kit's; only majority votes are checked, since other methods differ."""
 
     def ours(name: str, method: str) -> Contestant:
         same = check if method == "majority" else None
@@ -154,86 +153,87 @@ def _real(name: str) -> Work:
 
 
 def _folder() -> Path:
-    """Where the real labels lie, if anywhere."""
+    """The folder of real labels, if there is one."""
     return Path(os.environ.get("CROWDVEIL_DATA") or "no such folder")
 
 
 def _read_labels(name: str, table: pl.DataFrame) -> dict[str, np.ndarray]:
-    """Labels as codes, and the right ones (-1: not known)."""
+    """Labels as codes, and the right labels (-1 if unknown)."""
     labels = Labels.from_frame(table, object="object", user="user", value="value")
     claims = labels.claims
     truths = pl.read_parquet(_folder() / f"{name}_truths.parquet")
-    known = dict(zip(truths["object"], truths["value"].cast(pl.Int64), strict=True))
-    code = {label: place for place, label in enumerate(labels.choices.to_list())}
+    truth_of = dict(zip(truths["object"], truths["value"].cast(pl.Int64), strict=True))
+    code_of = {label: place for place, label in enumerate(labels.choices.to_list())}
     return {
         "offsets": claims.offsets,
         "users": claims.user_codes,
         "values": claims.values,
         "user_count": np.array(len(claims.users)),
         "choices": np.array(len(labels.choices)),
-        "right": np.array([code.get(known.get(one), -1) for one in claims.objects.to_list()]),
+        "right": np.array([code_of.get(truth_of.get(one), -1) for one in claims.objects.to_list()]),
     }
 
 
 def _with_majority(arrays: Arrays) -> Arrays:
-    """The same with our majority's labels, for the peers."""
+    """The arrays with our majority labels added, for checks of the peers."""
     labels = Labels(as_claims(arrays), pl.Series("label", np.arange(int(arrays["choices"]))))
     return {**arrays, "majority": one_coin.majority(labels).estimates.to_numpy()}
 
 
 def _accuracy(inputs: Arrays, answers: Arrays) -> float:
-    known = inputs["right"] >= 0
-    return float(np.mean(answers["labels"][known] == inputs["right"][known]))
+    judged = inputs["right"] >= 0
+    return float(np.mean(answers["labels"][judged] == inputs["right"][judged]))
 
 
-def bars(found: Found) -> list[Bar]:
-    """What we promise for the default method, and how far the rest is."""
+def bars(results: Found) -> list[Bar]:
+    """Bars: requirements for the default method, and other ratios."""
     return [
-        *(bar for method in NUMBERS for bar in _number_bars(found, method)),
+        *(bar for method in NUMBERS for bar in _number_bars(results, method)),
         *(
             bar
-            for work in found.works
+            for work in results.works
             if work.name not in NUMBERS.values()
-            for bar in _vote_bars(found, work)
+            for bar in _vote_bars(results, work)
         ),
     ]
 
 
-def _number_bars(found: Found, method: str) -> list[Bar]:
+def _number_bars(results: Found, method: str) -> list[Bar]:
     work, default = NUMBERS[method], method == "gtm"
-    several = cores() > 1  # two threads on one core tell nothing
-    limit = found.ratio(work, TWO, READ) if several else None
+    several = cores() > 1  # two threads need two cores
+    limit = results.ratio(work, TWO, READ) if several else None
 
     def against(peer: str, least: float | None = None) -> Bar:
-        return Bar(f"{work}: against {peer}", found.ratio(work, peer, TWO), least=least, unit="x")
+        return Bar(f"{work}: against {peer}", results.ratio(work, peer, TWO), least=least, unit="x")
 
-    def each(who: str) -> Bar:
-        seconds = over(found.seconds(work, who), found.score(work, who, "sweeps"))
-        return Bar(f"{work}: a sweep of {who}", None if seconds is None else 1e3 * seconds, unit="ms")
+    def sweep(contestant: str) -> Bar:
+        seconds = over(results.seconds(work, contestant), results.score(work, contestant, "sweeps"))
+        return Bar(f"{work}: a sweep of {contestant}", None if seconds is None else 1e3 * seconds, unit="ms")
 
     return [
-        Bar(work, found.seconds(work, TWO), most=1.5 if default else None, unit="s"),
+        Bar(work, results.seconds(work, TWO), most=1.5 if default else None, unit="s"),
         against(GROUPBY, 10.0 if default else None),
         Bar(f"{work}: against {READ}", limit, most=8.0 if default else None, unit="x"),
         against(MERGE),
         against(BINCOUNT),
-        Bar(f"{work}: two threads against one", found.ratio(work, ONE, TWO) if several else None, unit="x"),
-        Bar(f"{work}: sweeps", found.score(work, TWO, "sweeps")),
-        *(each(who) for who in (TWO, ONE, READ, BINCOUNT, GROUPBY, MERGE)),
+        Bar(f"{work}: two threads against one", results.ratio(work, ONE, TWO) if several else None, unit="x"),
+        Bar(f"{work}: sweeps", results.score(work, TWO, "sweeps")),
+        *(sweep(contestant) for contestant in (TWO, ONE, READ, BINCOUNT, GROUPBY, MERGE)),
     ]
 
 
-def _vote_bars(found: Found, work: Work) -> list[Bar]:
+def _vote_bars(results: Found, work: Work) -> list[Bar]:
     name = work.name
     pairs = [(MAJORITY, THEIR_MAJORITY), (WEIGHTED, DAWID_SKENE), (ONE_COIN, DAWID_SKENE)]
-    compared = [
-        Bar(f"{name}: {fast} against {slow}", found.ratio(name, slow, fast), unit="x") for fast, slow in pairs
+    ratios = [
+        Bar(f"{name}: {fast} against {slow}", results.ratio(name, slow, fast), unit="x")
+        for fast, slow in pairs
     ]
-    right = [
-        Bar(f"{name}: accuracy of {one.name}", found.score(name, one.name, "accuracy"))
-        for one in work.contestants
+    accuracies = [
+        Bar(f"{name}: accuracy of {contestant.name}", results.score(name, contestant.name, "accuracy"))
+        for contestant in work.contestants
     ]
-    return [*compared, *right]
+    return [*ratios, *accuracies]
 
 
 BENCHMARK = Benchmark(

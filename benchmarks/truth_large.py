@@ -1,4 +1,4 @@
-"""Time and memory of truth discovery up to a hundred million claims, as far as this machine's memory goes."""
+"""Time and memory of truth discovery up to a hundred million claims, as far as memory allows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PER_OBJECT = 10
 TINY = 2_000
 FULL = (1_000_000, 10_000_000, 100_000_000)
 QUICK = (10_000, 100_000)
-BYTES_EACH = 80  # a claim here, in the process that is measured and in the file between them
+BYTES_EACH = 80  # of a claim: here, in the measured process and in the file between them
 CLAIMS = "{:,} claims"
 METHODS = {"gtm": "GTM, the default method", "crh": "CRH"}
 
 
 def works(quick: bool) -> list[Work]:
-    """Ten times as many claims in each work as in the one before, while memory has room for them."""
+    """Works with ten times as many claims each, as far as memory allows."""
     return [_work(size) for size in (TINY, *_sizes(quick))]
 
 
@@ -57,15 +57,15 @@ def _outside(inputs: Arrays, answers: Arrays) -> str | None:
 _BETWEEN = Check("truths between the least and the largest claim about their objects", _outside)
 
 
-def bars(found: Found) -> list[Bar]:
-    """Seconds and memory of the largest size, and how seconds grow."""
-    sizes = _sizes(found.quick)
-    largest, each = sizes[-1], METHODS.items()
+def bars(results: Found) -> list[Bar]:
+    """Bars: seconds and memory at the largest size, and the growth of seconds."""
+    sizes = _sizes(results.quick)
+    largest, methods = sizes[-1], METHODS.items()
     work = CLAIMS.format(largest)
-    peaks = {name: found.median_of("peak_bytes", work, name) for name in METHODS.values()}
+    peaks = {name: results.median_of("peak_bytes", work, name) for name in METHODS.values()}
     return [
-        *(Bar(f"{work}, {name}", found.seconds(work, name), unit="s") for _, name in each),
-        *(Bar(f"{work}, {name}: sweeps", found.score(work, name, "sweeps")) for _, name in each),
+        *(Bar(f"{work}, {name}", results.seconds(work, name), unit="s") for _, name in methods),
+        *(Bar(f"{work}, {name}: sweeps", results.score(work, name, "sweeps")) for _, name in methods),
         *(
             Bar(f"{work}, {name}: peak memory", None if peak is None else peak / 1e9, unit="GB")
             for name, peak in peaks.items()
@@ -73,45 +73,45 @@ def bars(found: Found) -> list[Bar]:
         *(
             Bar(
                 f"{work}, {name}: memory, these included",
-                bytes_each(found, CLAIMS, name, largest),
+                bytes_each(results, CLAIMS, name, largest),
                 most=30.0,
                 unit="bytes a claim",
             )
-            for _, name in each
+            for _, name in methods
         ),
         *(
             Bar(
                 f"exponent of seconds a sweep, {sizes[0]:,} to {largest:,} claims, {name}",
-                exponent(_points(found, name)),
+                exponent(_points(results, name)),
             )
-            for _, name in each
+            for _, name in methods
         ),
     ]
 
 
-def _points(found: Found, name: str) -> Points:
-    """Seconds a sweep by claims."""
-    made = []
-    for size in _sizes(found.quick):
-        seconds = found.seconds(CLAIMS.format(size), name)
-        sweeps = found.score(CLAIMS.format(size), name, "sweeps")
+def _points(results: Found, name: str) -> Points:
+    """Points (claims, seconds per sweep)."""
+    points = []
+    for size in _sizes(results.quick):
+        seconds = results.seconds(CLAIMS.format(size), name)
+        sweeps = results.score(CLAIMS.format(size), name, "sweeps")
         if seconds is not None and sweeps is not None:
-            made.append((float(size), seconds / sweeps))
-    return made
+            points.append((float(size), seconds / sweeps))
+    return points
 
 
-def picture(found: Found) -> Figure:
-    """Seconds a sweep and memory by claims."""
+def picture(results: Found) -> Figure:
+    """Curves of seconds per sweep and of memory by claims."""
 
     def memory(name: str) -> Points:
-        each = [(size, bytes_each(found, CLAIMS, name, size)) for size in _sizes(found.quick)]
-        return [(size, 1e-6 * size * one) for size, one in each if one is not None and one > 0]
+        per_claim = [(size, bytes_each(results, CLAIMS, name, size)) for size in _sizes(results.quick)]
+        return [(size, 1e-6 * size * one) for size, one in per_claim if one is not None and one > 0]
 
-    counted = f"claims, {PER_OBJECT} an object"
+    label = f"claims, {PER_OBJECT} an object"
     return growth_curves(
         [
-            (counted, "seconds a sweep", {name: _points(found, name) for name in METHODS.values()}),
-            (counted, "MB beyond a tiny run", {name: memory(name) for name in METHODS.values()}),
+            (label, "seconds a sweep", {name: _points(results, name) for name in METHODS.values()}),
+            (label, "MB beyond a tiny run", {name: memory(name) for name in METHODS.values()}),
         ]
     )
 

@@ -110,8 +110,10 @@ def claims_of_users(world: int, users: int) -> Claims:
 
 
 def user_rows(parameters: Certified) -> Draws:
-    """Draws over the objects where a user's claims count: min count of low bins, max of high bins, sum of
-    differences."""
+    """Draws of the smallest low count, the largest high count and the sum of low minus high counts of a user.
+
+    Low and high counts are those in the bins of the two values, over the objects whose claims the cap keeps.
+    """
 
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         users = max(count, FEWEST_ROWS)

@@ -83,7 +83,7 @@ def float_laplace(uniforms: Floats, centre: float) -> Floats:
 
 
 def occurs_around_zero(values: Floats) -> Flags:
-    """Whether `float_laplace` around 0 gives a value for some multiple of 2^-53."""
+    """Whether `float_laplace` around 0 gives exactly this value for some multiple of 2^-53."""
     nearest = np.rint(np.exp(-np.abs(values)) * 2.0**52)
     occurs = np.zeros(values.shape, dtype=np.bool_)
     for step in (-1, 0, 1):

@@ -110,13 +110,13 @@ def _errors(
     }
     estimates["constant"] = np.full(truths.size, np.nanmean(truths))
     low, high = aware.intervals(0.9)
-    known = ~np.isnan(truths)
+    judged = ~np.isnan(truths)
     inside = (low <= truths) & (truths <= high)
     errors = {
         name: float(np.nanmean(np.abs(np.clip(estimate, limits.low, limits.high) - truths)))
         for name, estimate in estimates.items()
     }
-    return errors | {"covered": float(inside[known].mean())}
+    return errors | {"covered": float(inside[judged].mean())}
 
 
 def _picture(rows: list[dict[str, Any]]) -> Any:

@@ -128,7 +128,7 @@ def trial(simulation: SimulatedAnswers, epsilon: float, seed: int) -> dict[str, 
 
 
 def _factorization_bounds(crowd: Crowd, factors: Factorization, objects: pl.Series) -> tuple[float, ...]:
-    """Theorem 5 at these weights, and twice the expected error, since there is no corrected bound."""
+    """Theorem 5 at these weights, and the expected error, also in place of a corrected bound."""
     weights = crowd.normal_weights()
     printed = paper_factorization_bound(
         *(crowd.domain, len(objects), factors.dimensions, factors.epsilon),

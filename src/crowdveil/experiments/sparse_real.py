@@ -71,8 +71,8 @@ def data(settings: Settings) -> Outcome:
 def facts(source: Source, answers: Answers, truths: Floats) -> dict[str, Any]:
     """The row of Table II, and the shares of answers and truths of figure 1."""
     sparsity = 1.0 - np.diff(answers.offsets) / len(answers.objects)
-    known = ~np.isnan(truths)
-    truth_codes = np.rint(truths[known] - answers.domain.low).astype(np.int64)
+    has_truth = ~np.isnan(truths)
+    truth_codes = np.rint(truths[has_truth] - answers.domain.low).astype(np.int64)
     answer_truths = truths[answers.object_codes]
     judged = ~np.isnan(answer_truths)
     right = answers.domain.low + answers.codes[judged] == answer_truths[judged]
@@ -84,7 +84,7 @@ def facts(source: Source, answers: Answers, truths: Floats) -> dict[str, Any]:
         "most_sparsity": float(sparsity.max()),
         "least_sparsity": float(sparsity.min()),
         "mean_sparsity": float(sparsity.mean()),
-        "known_truths": int(known.sum()),
+        "known_truths": int(has_truth.sum()),
         "right": float(right.mean()),
         "domain": [answers.domain.low, answers.domain.high],
         "answer_shares": _shares(answers.codes.astype(np.int64), answers.domain),

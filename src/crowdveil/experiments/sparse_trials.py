@@ -46,7 +46,7 @@ METHODS = (RECOMMENDED, *PAPER, THREE, SOUND, *CONSTANTS)
 
 DIMENSIONS = 2  # of profiles in MF; not stated for the paper's figures
 RIDGE = 1.0  # without it, users with fewer answers than dimensions have no profile
-LARGE = 10**6  # cells, above which
+LARGE = 10**6  # cells; tables with more use fewer seeds
 COLUMNS = 3  # of panels
 FEWER = 5  # the number of seeds is divided by this for large tables
 
@@ -109,9 +109,9 @@ def received(answers: Answers, mechanism: CellMechanism, *, rng: Randomness) -> 
 
 def scored(estimated: Floats, original: Floats, truths: Floats) -> Score:
     """The score of estimates; `original` are the estimates from original answers."""
-    known = ~np.isnan(truths)
-    varies = np.ptp(estimated[known]) > 0 and np.ptp(truths[known]) > 0
-    correlation = float(np.corrcoef(estimated[known], truths[known])[0, 1]) if varies else 0.0
+    judged = ~np.isnan(truths)
+    varies = np.ptp(estimated[judged]) > 0 and np.ptp(truths[judged]) > 0
+    correlation = float(np.corrcoef(estimated[judged], truths[judged])[0, 1]) if varies else 0.0
     error = mae(estimated, truths)
     return Score(error, error - mae(original, truths), correlation)
 

@@ -1,4 +1,4 @@
-"""CSV (also gzipped) and Parquet in. Errors name file, row and column, never a cell."""
+"""Reading of CSV (also gzipped) and Parquet files. Errors name file, row and column, never a cell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _SEPARATORS = ",;\t|"
 _BLOCK = 2**16  # bytes
 
-# What a column is taken for when no option names it, in this order.
+# Names by which the column of a role is guessed if no option names it, in this order.
 GUESSES = {
     "object": ("object", "item", "task", "entity", "question", "subject", "drug", "place"),
     "user": ("user", "worker", "source", "annotator", "participant", "respondent", "patient", "person"),
@@ -42,21 +42,30 @@ COLUMNS = ("object", "value")
 def read_claims(
     path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
 ) -> Claims:
-    """Claims from a file; "-" is standard input. Columns that are not named are guessed by their names."""
+    """Claims from a file.
+
+    Parameters
+    ----------
+    path:
+        A CSV or Parquet file, or "-" for standard input.
+    object, user, value:
+        The names of the three columns; by default they are guessed (`GUESSES`).
+
+    """
     return Claims.from_frame(**_three_columns(path, object, user, value))
 
 
 def read_labels(
     path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
 ) -> Labels:
-    """Labels from a file, in the same way."""
+    """Labels from a file, with the parameters of `read_claims`."""
     return Labels.from_frame(**_three_columns(path, object, user, value))
 
 
 def _three_columns(path: str, object: str | None, user: str | None, value: str | None) -> dict[str, Any]:
     file = _TableFile(path)
     columns = {
-        role: file.find(role, given) for role, given in (("object", object), ("user", user), ("value", value))
+        role: file.find(role, name) for role, name in (("object", object), ("user", user), ("value", value))
     }
     if len(set(columns.values())) < len(columns):
         raise InputError(f"{file.label}: object, user and value must be three different columns")
@@ -64,24 +73,24 @@ def _three_columns(path: str, object: str | None, user: str | None, value: str |
 
 
 def read_frame(path: str) -> pl.DataFrame:
-    """A whole table; of a CSV file every cell as text."""
+    """All columns of a table; cells of a CSV file are text."""
     file = _TableFile(path)
-    if file.twice():
+    if file.duplicate_names():
         raise InputError(f"{file.label}: two columns have the same name")
     return file.read(file.columns, empty_rows=True)
 
 
 def read_columns(path: str, names: Sequence[str]) -> tuple[pl.DataFrame, str]:
-    """The columns of these names, and what to call the file in errors."""
+    """The columns of these names, and the name of the file in errors."""
     file = _TableFile(path)
-    found = {name: file.find(f"column {name!r}", name) for name in names}
-    return file.read(list(found.values()), empty_rows=True).select(
-        pl.col(old).alias(new) for new, old in found.items()
+    column_of = {name: file.find(f"column {name!r}", name) for name in names}
+    return file.read(list(column_of.values()), empty_rows=True).select(
+        pl.col(old).alias(new) for new, old in column_of.items()
     ), file.label
 
 
 def read_truths(path: str) -> pl.DataFrame:
-    """Known truths: columns object, value and, if the file has it, spread; one row for each object."""
+    """Known truths, one row for each object: columns object, value and, if the file has it, spread."""
     file = _TableFile(path)
     truths = file.objects_and(["value", "spread"] if "spread" in file.columns else ["value"])
     if truths["object"].is_duplicated().any():
@@ -95,17 +104,17 @@ def read_truths(path: str) -> pl.DataFrame:
 
 
 def read_known_labels(path: str) -> pl.DataFrame:
-    """Known labels: columns object and value, both as text; one row for each object."""
+    """Known labels, one row for each object: columns object and value, both as text."""
     file = _TableFile(path)
-    known = file.read([file.find("object", None), file.find("value", None)])
-    texts = known.select(as_text(column).alias(name) for column, name in zip(known, COLUMNS, strict=True))
+    labels = file.read([file.find("object", None), file.find("value", None)])
+    texts = labels.select(as_text(column).alias(name) for column, name in zip(labels, COLUMNS, strict=True))
     if texts["object"].is_duplicated().any():
         raise InputError(f"{file.label}: some object has several labels")
     return texts
 
 
 def read_names(path: Path) -> tuple[str, ...]:
-    """The names in a file, one in a line."""
+    """The names in a file with one name per line."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
@@ -116,18 +125,18 @@ def read_names(path: Path) -> tuple[str, ...]:
 
 
 def as_text(names: pl.Series) -> pl.Series:
-    """Names as text: whole numbers without a point, text as NFC."""
+    """Names as text: integers without a decimal point, text in Unicode normal form C."""
     return as_integers(names).cast(pl.String).str.normalize("NFC")
 
 
 def has_parquet_magic(path: Path) -> bool:
-    """Whether a file begins as Parquet files do, whatever its name."""
+    """Whether a file begins with the Parquet magic bytes, whatever its name."""
     with path.open("rb") as file:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
 
 def read_released(path: str) -> pl.DataFrame:
-    """Released claims, columns object and value: a release folder, or its claims file."""
+    """Released claims with columns object and value, from a release folder or a claims file."""
     folder = Path(path)
     return _TableFile(str(folder / "claims.parquet") if folder.is_dir() else path).objects_and(["value"])
 
@@ -137,7 +146,7 @@ def _nfc(name: str) -> str:
 
 
 class _TableFile:
-    """A CSV or Parquet file whose columns are known and can be read."""
+    """A CSV or Parquet file: its column names, and reading of columns."""
 
     def __init__(self, path: str) -> None:
         self.label = "standard input" if path == STDIN else path
@@ -159,7 +168,7 @@ class _TableFile:
                 data = None
                 with self._path.open("rb") as file:
                     head = file.read(4)
-            else:  # a pipe can be read only once; a folder says so itself
+            else:  # a pipe can be read only once; a folder raises an error
                 data = self._path.read_bytes()
                 head = data[:4]
         except FileNotFoundError:
@@ -174,7 +183,7 @@ class _TableFile:
 
     @contextlib.contextmanager
     def _plain_errors(self) -> Iterator[None]:
-        """Turn a reader's error into ours: its own words may quote the data."""
+        """Replace errors of the readers, whose messages may quote the data, by ours."""
         try:
             yield
         except (PolarsError, PanicException, OSError, EOFError, zlib.error, ValueError):
@@ -200,11 +209,11 @@ class _TableFile:
         return head.columns
 
     def read(self, columns: list[str], *, empty_rows: bool = False) -> pl.DataFrame:
-        """The named columns; of a CSV file every cell as text, so that names keep their leading zeros and
-        a bad number is found with its row.
+        """The named columns; cells of a CSV file are text.
 
-        Rows at the end with nothing in these columns are left out, unless they mean something: then only
-        lines without any cell are.
+        So names keep leading zeros, and errors can name the row of a bad number. Rows at the end of a CSV
+        file that are empty in these columns are dropped. With `empty_rows` such rows have a meaning, and only
+        blank lines at the end are dropped.
         """
         with self._plain_errors():
             if self._separator is None:
@@ -219,31 +228,31 @@ class _TableFile:
         return cells.head(max(0, len(cells) - self._blank_lines_at_end()))
 
     def _blank_lines_at_end(self) -> int:
-        """Lines at the end with nothing in them, not even a separator; a row of empty cells is a row.
+        """The number of blank lines at the end; a row of empty cells has separators and is not blank.
 
-        In a file of one column an empty line is an empty cell.
+        In a file with one column an empty line is an empty cell.
         """
         if len(self.columns) == 1:
             return 0
-        ends = 0
+        line_ends = 0
         for block in self._from_the_end():
-            left = block.rstrip(b"\r\n")
-            ends += block[len(left) :].count(b"\n")
-            if left:
-                return max(0, ends - 1)
-        return ends
+            content = block.rstrip(b"\r\n")
+            line_ends += block[len(content) :].count(b"\n")
+            if content:
+                return max(0, line_ends - 1)
+        return line_ends
 
     def _from_the_end(self) -> Iterator[bytes]:
-        """The file's bytes, last blocks first."""
+        """The file's bytes in blocks, the last block first."""
         with self._path.open("rb") if self._data is None else BytesIO(self._data) as file:
-            place = file.seek(0, os.SEEK_END)
-            while place > 0:
-                size = min(place, _BLOCK)
-                place = file.seek(place - size)
+            position = file.seek(0, os.SEEK_END)
+            while position > 0:
+                size = min(position, _BLOCK)
+                position = file.seek(position - size)
                 yield file.read(size)
 
-    def twice(self) -> set[str]:
-        """Names that several columns of a CSV file have: the reader gives all but one of them another."""
+    def duplicate_names(self) -> set[str]:
+        """Names of several columns of a CSV file; the reader renames all but one of these columns."""
         if self._separator is None:
             return set()
         with self._path.open("rb") if self._data is None else BytesIO(self._data) as file:
@@ -252,25 +261,28 @@ class _TableFile:
         return {name for name in names if names.count(name) > 1}
 
     def find(self, role: str, given: str | None) -> str:
-        """The column that plays a role. Headers are not listed: a file without one would show its data."""
+        """The column of a role, named `given` or guessed.
+
+        Errors do not list the headers: in a file without a header they would show data.
+        """
         if given is not None:
-            same = [column for column in self.columns if _nfc(column) == _nfc(given)]
-            if not same:
+            matching = [column for column in self.columns if _nfc(column) == _nfc(given)]
+            if not matching:
                 raise InputError(f"{self.label}: there is no column {given!r}")
-            return self._only(same, role)
+            return self._only(matching, role)
         for guess in GUESSES[role]:
-            same = [column for column in self.columns if column.strip().lower() == guess]
-            if same:
-                return self._only(same, role)
+            matching = [column for column in self.columns if column.strip().lower() == guess]
+            if matching:
+                return self._only(matching, role)
         raise InputError(f"{self.label}: which column is the {role}? Name it with --{role}")
 
-    def _only(self, same: list[str], role: str) -> str:
-        if len(same) > 1 or _nfc(same[0]) in self.twice():
+    def _only(self, matching: list[str], role: str) -> str:
+        if len(matching) > 1 or _nfc(matching[0]) in self.duplicate_names():
             raise InputError(f"{self.label}: several columns could be the {role}; rename all but one")
-        return same[0]
+        return matching[0]
 
     def objects_and(self, numeric: list[str]) -> pl.DataFrame:
-        """The column object as text, and numeric columns checked."""
+        """The column object as text, and numeric columns, checked to be finite."""
         table = self.read([self.find(column, column) for column in ["object", *numeric]])
         return table.select(
             as_text(table["object"]),

@@ -1,4 +1,4 @@
-"""Outputs that appear whole or not at all, and never over something that is there already."""
+"""Atomic writing of files and folders, which never overwrites existing ones unless forced."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ STDOUT = "-"
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder to be written: where, with which mode, and the names of all files it may hold."""
+    """A folder to write: its path, its mode, and the names of all files that it may hold."""
 
     path: Path
     mode: int
     files: frozenset[str]
 
     def check(self, *, force: bool) -> None:
-        """Refuse to overwrite anything but, if forced, an earlier folder of the same kind."""
+        """Raise `OutputError` if the path exists; `force` allows an earlier folder of the same kind."""
         if not self.path.name or self.path.name == "-":
             raise OutputError("the output needs a folder's name")
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_dir()):
@@ -43,10 +43,10 @@ class Folder:
 
 @contextlib.contextmanager
 def whole_folders(folders: Sequence[Folder], *, force: bool) -> Iterator[list[Path]]:
-    """Places to write into that become the folders, together, when the block ends well.
+    """Temporary folders to write into; if the block succeeds they become the target folders, together.
 
-    Until then they are hidden beside their targets and only their owner can open them; whatever goes wrong,
-    Ctrl-C included, removes them. `force` replaces an earlier folder of the same kind.
+    Until then they are hidden folders beside their targets that only the owner can open. Any error, Ctrl-C
+    included, removes them. `force` replaces an earlier folder of the same kind.
     """
     drafts: list[Path] = []
     try:
@@ -73,7 +73,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
 
 
 def _move_together(drafts: list[Path], folders: Sequence[Folder], *, force: bool) -> None:
-    """Rename every draft to its place, or put everything back as it was; no signal comes between."""
+    """Rename all drafts to their targets, or undo all renames; signals are deferred meanwhile."""
     undo: list[tuple[Path, Path]] = []
     old: list[Path] = []
     with _undisturbed():
@@ -97,7 +97,7 @@ def _move_together(drafts: list[Path], folders: Sequence[Folder], *, force: bool
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Signals that would stop the program wait until the block has ended."""
+    """Defer signals that would stop the program until the block has ended."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -110,7 +110,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Refuse a file that is there already, unless forced, and a place that has no name."""
+    """Raise `OutputError` for a path without a name, or for an existing file unless `force`."""
     if not path.name:
         raise OutputError("the output needs a file's name")
     if path.exists() and (not force or path.is_dir()):
@@ -119,7 +119,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: Path, *, force: bool, mode: int = 0o644) -> Iterator[Path]:
-    """A file to write into that takes its place when the block ends well."""
+    """A temporary file to write into; if the block succeeds it is renamed to `path`."""
     check_new(path, force=force)
     with _plain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,17 +135,17 @@ def whole_file(path: Path, *, force: bool, mode: int = 0o644) -> Iterator[Path]:
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file's name says that it is Parquet."""
+    """Whether a file name has a Parquet extension."""
     return path.lower().endswith((".parquet", ".pq"))
 
 
 def write_csv(table: pl.DataFrame, path: Path) -> None:
-    """A table as CSV, gzipped if the name says so."""
+    """Write a table as CSV, gzipped if the name ends in .gz."""
     table.write_csv(path, compression="gzip" if path.suffix.lower() == ".gz" else "uncompressed")
 
 
 def write_table(table: pl.DataFrame, path: str, *, force: bool) -> None:
-    """A table as CSV or, if the name ends in .parquet, as Parquet; "-" is CSV on standard output."""
+    """Write a table as Parquet if the name says so, else as CSV; "-" is CSV on standard output."""
     if path == STDOUT:
         sys.stdout.write(table.write_csv())
         return

@@ -258,7 +258,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _plain_error(path: Path, error: sqlite3.Error) -> CrowdveilError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; higher bits refine it
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte; the rest are finer distinctions
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return OutputError(f"{path}: the ledger is in use by another process; try again")
     if code == sqlite3.SQLITE_NOTADB:

@@ -77,7 +77,7 @@ class Attempts(DrawnOnGrid):
     name: ClassVar[str] = "attempts"
 
     def __post_init__(self) -> None:
-        PrivacyTest(self.k, self.gamma, self.epsilon0)  # refuses what no test can use
+        PrivacyTest(self.k, self.gamma, self.epsilon0)  # raises an error for invalid parameters of the test
         if self.epsilon0 > LARGEST_RATE:
             raise ParameterError(f"epsilon0 is at most {LARGEST_RATE:g}, not {self.epsilon0:g}")
         if not isinstance(self.attempts, int) or not 1 <= self.attempts <= LARGEST_ATTEMPTS:
@@ -216,7 +216,10 @@ def attempt_delta(sizes: Ints, k: int, gamma: float, rate: float, epsilon: float
 
 
 def nothing_epsilon(smallest: int, rate: float, eta: float) -> float:
-    """The largest log-ratio of the chance that nothing passes: log max(e^eps0, 1 + (1 - eta)/(eta n))."""
+    """The largest log-ratio of the probability that an attempt fails, for an object with the fewest claims.
+
+    It is log max(e^eps0, 1 + (1 - eta)/(eta n)).
+    """
     return max(rate, log1p((1.0 - eta) / (eta * smallest))) * (1.0 + _ROUNDING)
 
 

@@ -255,7 +255,7 @@ class Fit:
 
     release: Release
     densities: Floats | Singles
-    noisy: Histograms  # the histograms behind the densities; not published
+    noisy: Histograms  # what the densities were estimated from; published nowhere
 
 
 def fit(

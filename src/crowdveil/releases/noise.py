@@ -43,9 +43,7 @@ class CountNoise:
         """This noise on the counts that one protected unit can change, as an event for the accountant."""
         if not self.gaussian:
             return NoiseEvent("discrete_laplace", self.parameter, self.changed)
-        sigma = nextafter(
-            sqrt(self.parameter), 0.0
-        )  # rounded down: the accountant must not assume more noise
+        sigma = nextafter(sqrt(self.parameter), 0.0)  # never more noise than there is
         return NoiseEvent("discrete_gaussian", sigma, 1, self.changed)
 
 

@@ -21,7 +21,7 @@ ROWS_SHOWN = 200
 PICTURES = 6
 LARGEST_FOR_BOUND = 500  # claims of an object for which Theorem 1's bound is computed
 MOST_DRAWN = 10_000  # claims of an object in a chart
-OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an even weight
+OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an equal weight
 
 
 @cache
