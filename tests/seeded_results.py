@@ -21,7 +21,7 @@ from crowdveil import (
     Range,
     discover,
     perturb,
-    release_certified,
+    release,
     seeded,
     synthesize,
 )
@@ -59,7 +59,7 @@ def claims(objects: int, users: int) -> Claims:
 
 def released(engine: LocalEngine, objects: int, users: int, **parameters: Any) -> str:
     certified = Certified(range=RANGE, **parameters)
-    released = release_certified(claims(objects, users), certified, rng=seeded(3), engine=engine)
+    released = release(claims(objects, users), certified, rng=seeded(3), engine=engine)
     return digest(released.to_frame()["value"].to_numpy())
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from certificates import CASES, DENIABLE, NOTHING, PATTERN, PURE, claim, made, stated, write
 from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate
 from crowdveil.certificates.reading import read_text
 from crowdveil.errors import InputError
@@ -19,6 +18,7 @@ from crowdveil.plain_data import to_json
 from crowdveil.public_range import Range
 from crowdveil.releases.certified import Certified
 from crowdveil.releases.registry import RELEASES
+from stated_certificates import CASES, DENIABLE, NOTHING, PATTERN, PURE, claim, made, stated, write
 
 VERSION_1 = Path(__file__).parent / "version1"  # written by crowdveil when certificates had version 1
 

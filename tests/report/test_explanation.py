@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certificates import CASES, claim, made, write
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked
 from crowdveil.guarantee import Promise
 from crowdveil.report.explanation import Explanation, explain, explanation
+from stated_certificates import CASES, claim, made, write
 
 
 def _explained(promise: Promise) -> Explanation:
