@@ -1,1 +1,0 @@
-crowdveil: error: --sparsity goes with reports of lp and slots
