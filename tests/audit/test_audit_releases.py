@@ -91,6 +91,7 @@ CHANCES = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CHANCES)
 def test_audits_of_releases_show_what_their_best_event_can_show(name: str) -> None:
     audit, (p, q) = AUDITS[name], CHANCES[name]
@@ -174,5 +175,6 @@ def test_separate_calls_share_no_draws(rng: Randomness) -> None:
     assert np.unique(drawn).size == 1500
 
 
+@pytest.mark.no_cover
 def test_neither_bins_nor_objects_nor_values_of_a_whole_release_give_a_claim_away() -> None:
     assert not run_audit(certified.CERTIFIED_SHAPE, seed=1).refuted

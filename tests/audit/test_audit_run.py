@@ -19,6 +19,7 @@ OURS = [audit for audit in AUDITS.values() if audit.whose == "ours"]
 PAPERS = [audit for audit in AUDITS.values() if audit.whose == "paper"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("audit", OURS, ids=lambda audit: audit.name)
 def test_nothing_of_ours_is_refuted(audit: Audit) -> None:
     """With as many draws, and at the same alpha, as refute every planted bug (test_planted.py)."""
@@ -32,6 +33,7 @@ def test_nothing_of_ours_is_refuted_in_twenty_runs(audit: Audit) -> None:
     assert verdicts == ["not refuted"] * 20
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("audit", PAPERS, ids=lambda audit: audit.name)
 @pytest.mark.parametrize("seed", seeds(5))
 def test_false_claims_of_papers_are_refuted(audit: Audit, seed: int) -> None:
@@ -49,6 +51,7 @@ EPSILONS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", EPSILONS)
 def test_audits_reach_the_epsilon_that_can_be_reached(name: str) -> None:
     tested, expected = EPSILONS[name]
@@ -100,6 +103,7 @@ def test_claims_are_those_of_the_papers() -> None:
     assert shared.delta == pytest.approx(0.00995, abs=5e-6)
 
 
+@pytest.mark.no_cover
 def test_a_seed_repeats_a_run_on_any_number_of_threads() -> None:
     chosen = [AUDITS["basic"], AUDITS["discrete-gaussian"]]
     runs = [

@@ -43,6 +43,7 @@ def test_all_of_them_are_registered() -> None:
         assert AUDITS[audit.name] is audit
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("audit", "least"), OURS, ids=[audit.name for audit, _ in OURS])
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> None:
     found = run_audit(audit, draws=100_000, seed=1)
@@ -51,6 +52,7 @@ def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> 
     assert least < found.bounds.epsilon < audit.epsilon
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", seeds(3))
 def test_the_papers_claim_for_cells_is_refuted(seed: int) -> None:
     found = run_audit(cells.PAPER_AUDIT, draws=20_000, seed=seed)
@@ -59,6 +61,7 @@ def test_the_papers_claim_for_cells_is_refuted(seed: int) -> None:
     assert found.bounds.epsilon > 2 * cells.PAPER_AUDIT.epsilon
 
 
+@pytest.mark.no_cover
 def test_the_papers_claim_falls_by_as_much_as_it_should() -> None:
     """Profiles beyond 40 are e^4 times as likely for one answer as for two; 3.6 can be shown."""
     found = run_audit(cells.PAPER_AUDIT, alpha=0.05, seed=1)
@@ -68,6 +71,7 @@ def test_the_papers_claim_falls_by_as_much_as_it_should() -> None:
     assert found.counts.hits / found.counts.draws == pytest.approx(one, rel=0.1)
 
 
+@pytest.mark.no_cover
 def test_values_alone_are_hidden_by_the_papers_mechanism() -> None:
     """Where the same objects were answered its epsilon holds, and even a tenth less."""
     parameters = cells.PROFILES
@@ -182,6 +186,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("audit", BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("seed", seeds(2))
 def test_broken_devices_are_refuted(audit: Audit, seed: int) -> None:

@@ -52,6 +52,7 @@ def test_the_likelihood_of_noise_with_an_exponential_variance(claims: int, squar
     assert ours[0] - ours[1] == pytest.approx(math.log(density(squares) / density(2 * squares)), abs=1e-5)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("name", "exact"), [("gaussian-exponential-shared-claim", 0.179), ("gaussian-exponential-shared", 0.208)]
 )

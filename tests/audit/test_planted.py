@@ -34,6 +34,7 @@ def test_at_least_fifteen_kinds_of_bugs_are_planted() -> None:
     assert len(PLANTED) >= 15
 
 
+@pytest.mark.no_cover
 def test_claims_beyond_the_cap_are_noticed_with_more_draws() -> None:
     """Three claims of a user under noise for two: 2 * 3 / 1.5 = 2 * 2 / 1."""
     draws = user_rows(replace(USER, epsilon=1.5, cap=3))

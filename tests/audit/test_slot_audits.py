@@ -20,6 +20,7 @@ from crowdveil.randomness import chacha, seeded
 OURS = [(slots.SLOTS_AUDIT, 0.77), (slots.UNNAMED_AUDIT, 0.89)]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("audit", "least"), OURS, ids=[audit.name for audit, _ in OURS])
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> None:
     """With 50,000 tested draws: the expected bound less 5 of its deviations."""
@@ -49,6 +50,7 @@ def test_what_is_attacked_is_what_devices_send() -> None:
                 assert attacked[place].tolist() == out.tolist()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", seeds(2))
 def test_a_larger_epsilon_than_claimed_is_refuted(seed: int) -> None:
     stronger = SlotResponse(1.3, slots.FIVE, 2, 2, 2)

@@ -300,6 +300,7 @@ def test_local_weights_rest_where_plain_sweeps_rest(x: Floats) -> None:
     np.testing.assert_allclose(one_local(x, h0), resting, rtol=0, atol=1e-6)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["normal", "two groups", "strays", "heavy tails", "one-sided"])
 @pytest.mark.parametrize("count", [20, 60, 96, 97, 250])
 def test_local_weights_of_random_claims_rest_where_plain_sweeps_rest(count: int, kind: str) -> None:

@@ -191,6 +191,7 @@ def test_no_neighbour_changes_an_attempt_by_more_than_stated(parameters: Attempt
                 assert hockey_stick(p[1:], q[1:], one) <= delta + 1e-12
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("parameters", SMALL)
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_two_attempts_keep_the_printed_promise(parameters: Attempts, n: int) -> None:
@@ -281,6 +282,7 @@ def test_the_loop_equals_its_twin_on_the_same_draws() -> None:
     assert len(cells[1]) > 10
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "places", [(0, 0, 3), (2, 2, 2, 2), (0, 1, 3, 4), (2,)], ids=["mixed", "constant", "spread", "single"]
 )
@@ -382,6 +384,7 @@ def test_threads_and_other_objects_do_not_matter() -> None:
     assert np.array_equal(release(alone, parameters, rng=seeded(7)).values, one.of(index))
 
 
+@pytest.mark.no_cover
 @settings(deadline=None, derandomize=True, max_examples=8)
 @given(times=st.integers(1, 40), k=st.integers(40, 80), n=st.integers(50, 400), delta=st.floats(1e-6, 1e-2))
 def test_more_attempts_cost_more_and_more_delta_less(times: int, k: int, n: int, delta: float) -> None:

@@ -101,6 +101,7 @@ def test_one_value_moves_one_pair_at_the_most(seed: int) -> None:
     assert np.abs(first - second).sum() in (0, 2)
 
 
+@pytest.mark.no_cover
 def test_pairs_are_matched_evenly_and_binned_by_distance() -> None:
     # Three claims, one pair: each of the three distances in a third of the runs.
     values = [0.0, 1.0, 11.0]

@@ -35,6 +35,7 @@ def test_laplace_variance_is_that_of_its_law() -> None:
     assert count_noise(2, Fraction(1, 2)).variance == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("changed", [1, 2, 30, 400])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)])
 @pytest.mark.parametrize("delta", [1e-6, 1e-12])
