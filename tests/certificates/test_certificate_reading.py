@@ -219,6 +219,14 @@ EDITS |= {
     )
 }
 EDITS |= {
+    "more claims than can be computed": (
+        "attempts",
+        _set("public", "claims_per_object", to=[2**53]),
+        "public.claims_per_object is not",
+    ),
+    "a gamma beyond use": ("attempts", _set("parameters", "gamma", to=1e308), "gamma at most"),
+    "a bandwidth beyond use": ("delta", _set("parameters", "bandwidth", to=1e-300), "bandwidth"),
+    "another kind of file": ("basic", _set("kind", to="reports"), "there is no mechanism"),
     "no such kind of file": ("basic", _set("kind", to="letter"), "kind is not"),
     "no such method": ("basic", _set("method", to="magic"), "there is no release method"),
     "a promise to users": ("basic", _set("user_promise", to={"kind": "none"}), "user_promise"),

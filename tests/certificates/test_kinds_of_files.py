@@ -114,3 +114,45 @@ def test_a_seeded_file_promises_nothing_whatever_it_was_before(run: Run, files: 
     assert certificate.seeded
     assert isinstance(certificate.promise, NoGuarantee)
     assert "NOT PRIVATE" in explain(str(out)).in_short
+
+
+@pytest.mark.parametrize("name", ["noisy.csv", "records.csv"])
+def test_a_certificate_does_not_speak_for_another_table_of_that_name(files: Path, name: str) -> None:
+    (files / name).write_text((files / "claims.csv").read_text())
+    with pytest.raises(InputError, match="is not the file that"):
+        read_certificate(str(files / name))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"promise": {"epsilon": 0.001}}, "the promise is not"),
+        ({"promise": {"adjacency": "add-remove"}}, "the promise is not"),
+        ({"promise": {"trust": "central"}}, "the promise is not"),
+        ({"parameters": "rubbish"}, "cannot be used|does not tell"),
+        ({"parameters": {"epsilon": "much"}}, "parameters.epsilon"),
+        ({"method": "magic"}, "there is no synthesis method"),
+        ({"format": True}, "another format"),
+        ({"seeded": True}, "the promise is not"),
+        ({"domains_declared": False}, "the promise is not"),
+    ],
+)
+def test_what_records_told_before_is_no_way_around_the_check(change: dict[str, Any], words: str) -> None:
+    stated = json.loads((BEFORE / "records.csv.promise.json").read_text())
+    for key, value in change.items():
+        stated[key] = {**stated[key], **value} if isinstance(value, dict) else value
+    with pytest.raises(InputError, match=words):
+        read_text(json.dumps(stated), "here")
+
+
+def test_what_could_not_be_computed_again_is_said_first() -> None:
+    assert "could NOT be computed again" in explain(str(BEFORE / "records.csv")).in_short
+    assert "could NOT" not in explain(str(BEFORE / "reports.parquet")).in_short
+
+
+def test_domains_that_nobody_declares_are_refused_at_once(files: Path) -> None:
+    stated = json.loads((files / "records.csv.promise.json").read_text())
+    for size in (10**9, 1, "many"):
+        stated["public"]["columns"]["x"] = size
+        with pytest.raises(InputError, match=r"public\.columns is not"):
+            read_text(json.dumps(stated), "here")

@@ -62,3 +62,13 @@ def test_reports_about_cells_are_not_taken_for_noisy_claims(tmp_path: Path) -> N
     written(path)
     with pytest.raises(InputError, match="holds reports, not noisy claims"):
         read_noise(str(path))
+
+
+@pytest.mark.parametrize("of_ann", ["missing", None, 1.0, -1, PLACES["ben"]])
+def test_a_server_takes_only_places_that_it_can_have_given(of_ann: Any) -> None:
+    mechanism, places = SLOTS.build(), {**PLACES, "ann": of_ann}
+    if of_ann == "missing":
+        del places["ann"]
+    wires = {user: mechanism.report_one({}, OBJECTS, place=7, rng=seeded(1)) for user in PLACES}
+    with pytest.raises(InputError, match="place"):
+        mechanism.collected(wires, OBJECTS, places)

@@ -12,8 +12,9 @@ import pytest
 from charging import claim, raw
 
 from crowdveil.accounting import NoiseEvent, PrivateEvent, event_of, events_epsilon
-from crowdveil.errors import ParameterError
+from crowdveil.errors import InputError, ParameterError
 from crowdveil.ledger import LEDGER_VERSION, Ledger
+from crowdveil.ledger.schema import schema
 
 VERSION_1 = Path(__file__).parent / "version1.sqlite3"  # written by crowdveil before events were kept
 EVENTS = (
@@ -88,3 +89,18 @@ def test_a_ledger_of_the_version_before_is_read_and_goes_on(tmp_path: Path) -> N
 def test_what_is_no_event_is_refused(stored: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         event_of(stored)
+
+
+@pytest.mark.parametrize("events", ["5", "null", '["x"]', '[{"kind": "laplace", "scale": "1e9999999"}]'])
+def test_damaged_details_are_told_with_their_file_and_stop_no_charge(tmp_path: Path, events: str) -> None:
+    book = Ledger(tmp_path / "ledger.sqlite3")
+    book.charge("d", claim(1.0), method="certified", seeded=False)
+    with raw(book) as db:
+        db.execute("DROP TRIGGER details_update")
+        db.execute("UPDATE details SET events = ?", (events,))
+        db.execute(schema()["details_update"])
+    with pytest.raises(InputError, match=rf"{book.path}: parameters or events of an entry are damaged"):
+        book.entries("d")
+    assert book.entries("another") == []
+    book.completed(book.charge("another", claim(1.0), method="certified", seeded=False))
+    assert len(book.entries("another")) == 1

@@ -157,10 +157,9 @@ def test_it_charges_then_draws_then_writes_then_completes(claims: Path, tmp_path
 def test_what_cannot_be_written_stays_charged_and_is_not_completed(
     claims: Path, account: Account, name: str
 ) -> None:
-    """That a folder is missing is seen when the file is written."""
-    out = claims.parent / "claims.csv" / "out.parquet"  # below a file: no folder can be made there
+    """That nothing can be written there is seen when the file is written."""
     with pytest.raises(OutputError):
-        perturb(request(claims, name), account, str(out))
+        perturb(request(claims, name), account, "/proc/crowdveil-out.parquet")
     (charge,) = account.ledger.entries()
     assert charge.released is None
 
@@ -258,3 +257,11 @@ def test_the_ridge_that_decides_a_profile_is_told_as_a_warning(claims: Path, acc
         str(claims.with_name("o.parquet")),
     )
     assert any("the ridge decides" in warning for warning in result.warnings)
+
+
+def test_noisy_claims_never_replace_the_raw_ones(claims: Path, account: Account) -> None:
+    before = claims.read_bytes()
+    with pytest.raises(ParameterError, match="would replace the raw ones"):
+        perturb(request(claims, "laplace"), account, str(claims), force=True)
+    assert claims.read_bytes() == before
+    assert account.ledger.entries() == []

@@ -113,6 +113,19 @@ def test_nothing_is_charged_for_what_is_refused(source: str, account: Account, t
         (ParameterError, source, replace(CERTIFIED, epsilon=0.001), tmp_path / "out"),  # little but noise
         (ParameterError, source, add_remove, tmp_path / "out"),  # objects are not listed
     ]
+    # Noise of either branch must exist before anything is spent on the first one.
+    adaptive = Certified(
+        0.01,
+        TEN,
+        unit="user",
+        cap=10**6,
+        adjacency="add-remove",
+        delta=1e-300,
+        estimator="histogram",
+        objects=("object-1",),
+    )
+    refused.append((ParameterError, source, adaptive, tmp_path / "out"))
+    refused.append((OutputError, source, CERTIFIED, text / "out"))  # below a file
     for error, path, parameters, out in refused:
         with pytest.raises(error):
             release(path, parameters, out, account)
@@ -140,3 +153,9 @@ def test_every_method_has_its_name_and_its_options(name: str) -> None:
     assert method.name == name
     assert {"range", "resolution"} <= set(method.options())
     assert set(method.required()) <= set(method.options())
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 2000.0, 10_000.0])
+def test_hardly_any_noise_is_noise_too(source: str, account: Account, tmp_path: Path, epsilon: float) -> None:
+    release(source, replace(CERTIFIED, epsilon=epsilon), tmp_path / "out", account)
+    assert statuses(account) == ["released"]

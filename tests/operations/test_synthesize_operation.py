@@ -90,7 +90,7 @@ def test_a_ledger_that_refuses_leaves_nothing_drawn_and_no_file(files: Path) -> 
 
 def test_an_output_that_cannot_be_written_stays_charged_and_is_not_completed(files: Path) -> None:
     with pytest.raises(OutputError):
-        _run(files, out="records.csv/made.csv")  # a file where a folder should be
+        _run(files, out="/proc/crowdveil-made.csv")  # a folder in which nothing can be written
     assert _statuses(files) == ["charged, not released"]
 
 

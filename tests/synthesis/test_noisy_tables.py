@@ -109,3 +109,8 @@ def test_rounding_has_no_bias() -> None:
     np.testing.assert_allclose(
         np.mean([rounded(expected, 4, start) for start in starts], axis=0), expected, atol=2e-3
     )
+
+
+def test_noise_that_drowns_the_total_leaves_even_shares() -> None:
+    lost = np.full((2, 2), 1e17)
+    assert norm_sub(-lost) == pytest.approx(np.full((2, 2), 0.25))

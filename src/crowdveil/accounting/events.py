@@ -7,6 +7,7 @@ scales, sensitivities and how often noise was added, never a count of claims or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -90,15 +91,22 @@ Event = NoiseEvent | PrivateEvent
 
 def event_of(stored: Mapping[str, Any]) -> Event:
     """The event that `to_dict` wrote down; anything else is refused."""
-    fields = dict(stored)
-    kind = fields.pop("kind", None)
     try:
+        fields = dict(stored)
+        kind = fields.pop("kind", None)
         for name in ("scale", "epsilon"):
             if isinstance(fields.get(name), str):
-                fields[name] = Fraction(fields[name])
+                fields[name] = _fraction(fields[name])
         return PrivateEvent(**fields) if kind == PrivateEvent.kind else NoiseEvent(kind, **fields)
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, ArithmeticError):
         raise ParameterError("this is no event that was written down") from None
+
+
+def _fraction(text: str) -> Fraction:
+    """A fraction as `_plain` writes it; other notations could have more digits than fit in memory."""
+    if not re.fullmatch(r"[0-9]{1,60}(/[0-9]{1,60})?", text):
+        raise ValueError
+    return Fraction(text)
 
 
 def _plain(number: Fraction | float) -> str | float:

@@ -14,10 +14,11 @@ from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate, Kind
 from crowdveil.certificates.recomputation import difference, recomputed, without_counts
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
-from crowdveil.plain_data import fits, parse_json, problem
+from crowdveil.plain_data import construct, fits, parse_json, problem
 from crowdveil.releases.registry import RELEASES
 from crowdveil.synthesis.registry import METHODS
 
+LEAST_REALISED = 0.9  # of the epsilon asked for; drawn exactly, reports realise a little less
 _PROMISES: dict[str, type[Guarantee | Deniability | NoGuarantee]] = {
     "differential privacy": Guarantee,
     "plausible deniability": Deniability,
@@ -74,7 +75,7 @@ def read_text(text: str, source: str) -> Checked:
 def _before_certificates(stated: dict[str, Any], source: str) -> Checked:
     """What files of noisy claims, reports and synthetic records told before they had certificates."""
     try:
-        if stated["format"] != 1:
+        if type(stated["format"]) is not int or stated["format"] != 1:
             raise ParameterError("it has another format")
         if "mechanism" not in stated:
             return Checked(_synthetic_of_format_1(stated), recomputed=False)
@@ -109,16 +110,24 @@ def _perturbed_of_format_1(stated: dict[str, Any]) -> Certificate:
 
 
 def _synthetic_of_format_1(stated: dict[str, Any]) -> Certificate:
-    if stated["method"] not in METHODS:
-        raise ParameterError(f"there is no method {stated['method']!r}")
+    promise = promise_of(stated["promise"], "promise")
+    parameters = construct(METHODS[stated["method"]].parameters, stated["parameters"], "parameters.")
+    declared, seeded = stated["domains_declared"] is True, stated["seeded"] is not False
+    if isinstance(promise, Guarantee):
+        # Sizes of columns were not kept: epsilon is the one asked for, or a little less.
+        scope = (promise.delta, promise.unit, promise.adjacency, promise.trust)
+        near = LEAST_REALISED * parameters.epsilon <= promise.epsilon <= parameters.epsilon
+        if seeded or not declared or scope != (0.0, "record", "replace-one", "local") or not near:
+            raise ParameterError("the promise is not one of the method and its parameters")
     return Certificate(
         kind="synthetic records",
         method=stated["method"],
         parameters=stated["parameters"],
-        promise=promise_of(stated["promise"], "promise"),
-        seeded=stated["seeded"] is not False,
+        promise=promise,
+        seeded=seeded,
         synthetic=True,
-        public={"declared": stated["domains_declared"] is True},
+        public={"declared": declared},
+        contents={name: stated[name] for name in ("sha256",) if name in stated},
     )
 
 

@@ -18,12 +18,14 @@ from crowdveil.guarantee import SEEDED, Deniability, Guarantee, Promise
 from crowdveil.local.description import Description
 from crowdveil.local.reports import promised
 from crowdveil.plain_data import construct, fits
-from crowdveil.records import Column, Schema
+from crowdveil.records import MOST_VALUES, Column, Schema
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.registry import RELEASES
 from crowdveil.synthesis.promises import UNDECLARED
 from crowdveil.synthesis.registry import METHODS
 
+# Beyond these a certificate would take minutes or all memory to compute again.
+MOST_CLAIMS, MOST_COUNTS, MOST_COLUMNS = 10**7, 10**5, 10**4
 CLOSE = 1e-9  # what machines may differ by in the last digits of an epsilon
 
 Recomputed = tuple[Promise, Promise | None, bool]
@@ -71,7 +73,7 @@ def difference(stated: Promise | None, computed: Promise | None) -> str | None:
 def _release(certificate: Certificate) -> Recomputed:
     method = RELEASES[certificate.method].from_dict(certificate.parameters)
     counts = _public(certificate, "claims_per_object", tuple[int, ...], [1])
-    if not counts or min(counts) < 1:
+    if not counts or len(counts) > MOST_COUNTS or min(counts) < 1 or max(counts) > MOST_CLAIMS:
         raise ParameterError("public.claims_per_object is not what belongs there")
     pattern = Pattern(np.array(counts, dtype=np.int64), 1)
     return method.promise(pattern), None, method.synthetic
@@ -95,7 +97,9 @@ def _records(certificate: Certificate) -> Recomputed:
     if not _public(certificate, "declared", bool):
         return UNDECLARED, None, True
     sizes: Mapping[str, Any] = _public(certificate, "columns", dict)
-    if not all(fits(size, int) for size in sizes.values()):
+    if len(sizes) > MOST_COLUMNS or not all(
+        fits(size, int) and 2 <= size <= MOST_VALUES for size in sizes.values()
+    ):
         raise ParameterError("public.columns is not what belongs there")
     columns = [Column(name, values=tuple(map(str, range(size)))) for name, size in sizes.items()]
     return parameters.promise(Schema(tuple(columns))), None, True

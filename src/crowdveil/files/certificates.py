@@ -23,23 +23,19 @@ STDIN = "-"
 
 def read_certificate(path: str) -> Checked:
     """The certificate of a file or folder, or the one that is a file; refused unless all of it fits."""
-    source, text = _text(path)
-    return read_text(text, source)
-
-
-def _text(path: str) -> tuple[str, str]:
-    """Where the certificate was found, and what it says."""
     if path == STDIN:
-        return "standard input", _decoded(sys.stdin.buffer.read(LARGEST_FILE + 1), "standard input")
+        text = _decoded(sys.stdin.buffer.read(LARGEST_FILE + 1), "standard input")
+        return read_text(text, "standard input")
+    for ending in BESIDE:
+        beside = Path(f"{path}{ending}")
+        if beside.exists():
+            return _tied(path, beside)
     place = Path(path)
     try:
         if place.is_dir():
             place = place / "certificate.json"
             if not place.exists():
                 raise InputError(f"{path}: there is no certificate.json in this folder")
-        beside = [other for ending in BESIDE if (other := Path(f"{place}{ending}")).exists()]
-        if beside:
-            place = beside[0]
         with place.open("rb") as file:
             start = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
@@ -47,8 +43,8 @@ def _text(path: str) -> tuple[str, str]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if start.startswith(b"PAR1"):
-        return path, _from_parquet(path)
-    return str(place), _decoded(start, path)
+        return read_text(_from_parquet(path), path)
+    return read_text(_decoded(start, path), str(place))
 
 
 def _from_parquet(path: str) -> str:
@@ -103,19 +99,22 @@ def in_parquet(path: str) -> Certificate | None:
 
 def beside_csv(path: str, beside: Path) -> Certificate | None:
     """The certificate beside a CSV file, if there is one; refused if it is about another file."""
+    return _tied(path, beside).certificate if beside.exists() else None
+
+
+def _tied(path: str, beside: Path) -> Checked:
+    """The certificate in `beside`, which must tell the digest of the table."""
     try:
-        text = beside.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
+        checked = read_text(beside.read_text(encoding="utf-8"), str(beside))
+        same = checked.certificate.contents.get("sha256") == digest(Path(path))
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"{beside}: cannot be read") from None
-    certificate = read_text(text, str(beside)).certificate
-    if certificate.contents.get("sha256") != digest(Path(path)):
+        raise InputError(f"{path}: this file, or {beside}, cannot be read") from None
+    if not same:
         raise InputError(
             f"{path}: is not the file that {beside} tells of, or was changed; "
             "perturb anew, or remove the latter if these are plain claims"
         )
-    return certificate
+    return checked
 
 
 def digest(path: Path) -> str:

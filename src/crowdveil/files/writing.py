@@ -34,6 +34,7 @@ class Folder:
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_dir()):
             raise OutputError(f"{self.path}: exists and is not a folder")
         if not self.path.exists():
+            _check_parent(self.path)
             return
         if not force:
             raise OutputError(f"{self.path}: exists already; choose another place or add --force")
@@ -113,8 +114,20 @@ def check_new(path: Path, *, force: bool) -> None:
     """Raise `OutputError` for a path without a name, or for an existing file unless `force`."""
     if not path.name:
         raise OutputError("the output needs a file's name")
-    if path.exists() and (not force or path.is_dir()):
+    try:
+        exists, ordinary = path.exists(), path.is_file()
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    if exists and not (force and ordinary):
         raise OutputError(f"{path}: exists already; choose another place or add --force")
+    _check_parent(path)
+
+
+def _check_parent(path: Path) -> None:
+    """Raise `OutputError` if what is there of the path above it is no folder."""
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise OutputError(f"{path}: cannot be written ({parent} is not a folder)")
 
 
 @contextlib.contextmanager

@@ -109,7 +109,10 @@ class Ledger:
         with self._transaction(write=False) as db:
             if not self._holds_a_ledger(db):
                 return [], []
-            charges, budgets = _read_charges(db, name), _read_budgets(db)
+            try:
+                charges, budgets = _read_charges(db, name, detailed=True), _read_budgets(db)
+            except (ParameterError, TypeError, ValueError, RecursionError):
+                raise InputError(f"{self.path}: parameters or events of an entry are damaged") from None
         by_dataset: dict[str, list[Charge]] = {}
         for charge in charges:
             by_dataset.setdefault(charge.dataset, []).append(charge)
@@ -191,13 +194,14 @@ def _new_charge(dataset: str, promise: Promise, *, method: str, seeded: bool) ->
     return Charge(0, _now(), dataset, method, kind, epsilon, delta, scope, seeded)
 
 
-def _read_charges(db: sqlite3.Connection, dataset: str | None) -> list[Charge]:
+def _read_charges(db: sqlite3.Connection, dataset: str | None, *, detailed: bool = False) -> list[Charge]:
+    """Charges in the order they were made; `detailed` ones with their parameters and events."""
     rows = db.execute(
         "SELECT charges.*, releases.time AS released FROM charges LEFT JOIN releases "
         "ON releases.charge = charges.id WHERE ?1 IS NULL OR dataset = ?1 ORDER BY id",
         (dataset,),
     )
-    details = _read_details(db)
+    details = _read_details(db, dataset) if detailed else {}
     return [_charge_of(row, *details.get(row["id"], ({}, ()))) for row in rows]
 
 
@@ -228,11 +232,17 @@ def _details(charge: Charge) -> dict[str, str]:
     }
 
 
-def _read_details(db: sqlite3.Connection) -> dict[int, tuple[dict[str, Any], tuple[Event, ...]]]:
+def _read_details(
+    db: sqlite3.Connection, dataset: str | None
+) -> dict[int, tuple[dict[str, Any], tuple[Event, ...]]]:
     """Parameters and events by charge; ledgers of version 1 have none."""
     if _version(db) == 1:
         return {}
-    rows = db.execute("SELECT charge, parameters, events FROM details")
+    rows = db.execute(
+        "SELECT charge, parameters, events FROM details JOIN charges ON charges.id = details.charge "
+        "WHERE ?1 IS NULL OR dataset = ?1",
+        (dataset,),
+    )
     return {
         charge: (json.loads(parameters), tuple(map(event_of, json.loads(events))))
         for charge, parameters, events in rows

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, sinh
+from math import ceil, exp
 from typing import ClassVar
 
 import numpy as np
@@ -83,7 +83,7 @@ class LaplaceCells(CellMechanism):
     @property
     def noise_variance(self) -> float:
         """The variance of the noise."""
-        return 0.5 / sinh(0.5 / float(self.scale)) ** 2
+        return scales.discrete_laplace_variance(float(self.scale))
 
     @property
     def null_mean(self) -> float:

@@ -136,7 +136,7 @@ class CellMechanism(Mechanism):
         listed, (users, order) = public_objects(objects), ascending(wires, "user")
         names = list(wires)
         senders = [names[at] for at in order]
-        own = np.array([place if places is None else places[name] for place, name in enumerate(senders)])
+        own = _own_places(senders, places)
         rows = [
             self._received(wires[name], len(listed), place)
             for name, place in zip(senders, own.tolist(), strict=True)
@@ -146,6 +146,18 @@ class CellMechanism(Mechanism):
     def _received(self, wire: Any, objects: int, place: int) -> NDArray[Any]:
         numbers = whole_numbers(opened(wire, self.name), self.bounds(objects, place))
         return np.array(numbers, dtype=self.row(objects)[1])
+
+
+def _own_places(senders: Sequence[Name], places: Mapping[Name, int] | None) -> Ints:
+    """The place of each device that sent a report: whole numbers from 0, no two alike."""
+    if places is None:
+        return np.arange(len(senders), dtype=np.int64)
+    own = [places.get(name) for name in senders]
+    if not all(type(place) is int and 0 <= place <= LARGEST for place in own):
+        raise InputError(f"a device's place is a whole number from 0 to {LARGEST}, and each device has one")
+    if len(set(own)) < len(own):
+        raise InputError("two devices have the same place")
+    return np.array(own, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

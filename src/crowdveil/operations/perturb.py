@@ -25,6 +25,7 @@ from crowdveil.files import (
     write_cell_reports,
     write_reports,
 )
+from crowdveil.files.writing import STDOUT
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import ClaimMechanism, Perturbed, most_claims_of_a_user
 from crowdveil.local.perturbed import perturb as perturb_claims
@@ -171,6 +172,8 @@ def perturb(
     The promise that is charged holds against whoever sees what was written alone: whoever calls this has the
     raw claims. The result carries warnings for whoever asked.
     """
+    if out != STDOUT and Path(out).resolve() == Path(request.source).resolve():
+        raise ParameterError("the noisy claims would replace the raw ones: choose another -o PATH")
     if request.about == "claims":
         return _perturb_claims(request, account, out, force=force)
     return _report_cells(request, account, out, force=force)

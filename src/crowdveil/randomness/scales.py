@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, exp, expm1
+from sys import float_info
 
 from crowdveil.errors import ParameterError
 from crowdveil.randomness.samplers import INTEGER_LIMIT
@@ -21,3 +22,9 @@ def at_least(scale: Fraction, *, refusal: str) -> Fraction:
     if scale.numerator < INTEGER_LIMIT:
         return scale
     raise ParameterError(refusal)
+
+
+def discrete_laplace_variance(scale: float) -> float:
+    """Variance of discrete Laplace noise, 2 r / (1 - r)^2 with r = e^(-1/scale); above 0 at any scale."""
+    ratio = exp(-1.0 / scale)
+    return max(2.0 * ratio / expm1(-1.0 / scale) ** 2, float_info.min)

@@ -31,6 +31,7 @@ from crowdveil.releases.weights import Weights
 TRIES_PER_CLAIM = 100
 LARGEST_K = 10**9
 LARGEST_RATE = 1000.0
+LARGEST_GAMMA = 1e9
 
 _WHY_NOT = (
     "draws repeat until enough pass, and weights and bandwidths depend on every claim, so a single claim "
@@ -66,8 +67,11 @@ class PrivacyTest:
         if not (isfinite(self.gamma) and self.gamma > 1):
             raise ParameterError(f"gamma must be a number above 1, not {self.gamma:g}")
         rational(self.epsilon0, what="epsilon0")
-        if self.k > LARGEST_K or self.epsilon0 > LARGEST_RATE:
-            raise ParameterError(f"k is at most {LARGEST_K} and epsilon0 at most {LARGEST_RATE:g}")
+        if self.k > LARGEST_K or self.epsilon0 > LARGEST_RATE or self.gamma > LARGEST_GAMMA:
+            raise ParameterError(
+                f"k is at most {LARGEST_K}, epsilon0 at most {LARGEST_RATE:g} and gamma at most "
+                f"{LARGEST_GAMMA:g}"
+            )
 
     def promise(self, weights_ratio: str) -> Deniability | NoGuarantee:
         """The promise of a release that repeats this test; `weights_ratio` bounds the ratio of weights."""

@@ -60,6 +60,13 @@ class EpsilonSplit:
         evidence = typical * float(left) / self.neighbours.claims
         return left * RELIABILITY_SHARE if evidence >= RELIABLE else Fraction(0)
 
+    def _check_both(self, left: Fraction) -> None:
+        """Raise `ParameterError` if the noise with or without a second look does not exist."""
+        for second in (self.for_weights(left, 0.0), self.for_weights(left, inf)):
+            histogram_noise(left - second, self.neighbours, self.delta)
+            if second:
+                weight_noise(second, self.neighbours, self.neighbours.claims)
+
     def events(self, pattern: Pattern) -> tuple[Event, ...]:
         """The noise of all statistics, in the order in which they are drawn.
 
@@ -73,6 +80,7 @@ class EpsilonSplit:
         elif self.for_weights(left, 0.0) == self.for_weights(left, inf):
             weights = self.for_weights(left, 0.0)
         else:
+            self._check_both(left)
             return pair_event, PrivateEvent(left, self.delta)
         histogram_event = histogram_noise(left - weights, self.neighbours, self.delta).event
         if not weights:

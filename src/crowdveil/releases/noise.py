@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import ceil, log, nextafter, sinh, sqrt
+from math import ceil, log, nextafter, sqrt
 
 from crowdveil.accounting import NoiseEvent, events_epsilon
 from crowdveil.errors import ParameterError
@@ -36,7 +36,7 @@ class CountNoise:
         """The variance of a draw; for Gaussian noise the parameter, which is an upper bound of it."""
         if self.gaussian:
             return float(self.parameter)
-        return 0.5 / sinh(0.5 / float(self.parameter)) ** 2
+        return scales.discrete_laplace_variance(float(self.parameter))
 
     @property
     def event(self) -> NoiseEvent:

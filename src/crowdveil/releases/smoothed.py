@@ -36,6 +36,7 @@ from crowdveil.releases.result import Release, Status
 
 LARGEST_GRID = 10_000
 LARGEST_DRAWS = 10_000
+LEAST_WIDTH = 1e-6  # of the kernel, in cells
 _BITS = 30  # the kernel's largest weight is 2^30
 _ROUNDING = 2.0**-50
 
@@ -109,8 +110,11 @@ def check_grid(range: Range, bandwidth: float, resolution: float | None) -> None
         raise ParameterError(f"bandwidth must be above 0 and at most the range's length, not {bandwidth:g}")
     if resolution is not None and range.length / resolution > LARGEST_GRID:
         raise ParameterError(f"the resolution is too fine: the range may have {LARGEST_GRID} cells at most")
-    if not range.length / cells_in(range, resolution) > 0:
+    cell = range.length / cells_in(range, resolution)
+    if not cell > 0:
         raise ParameterError("the range is too narrow for a grid")
+    if bandwidth / cell < LEAST_WIDTH:
+        raise ParameterError(f"bandwidth {bandwidth:g} is too small for cells of width {cell:g}")
 
 
 def cells_in(range: Range, resolution: float | None) -> int:

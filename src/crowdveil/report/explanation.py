@@ -116,9 +116,11 @@ def explain(path: str) -> Explanation:
 
 def explanation(checked: Checked) -> Explanation:
     """The explanation of a certificate that was read and checked."""
-    words = _explained(checked.certificate)
-    remark = _RECOMPUTED if checked.recomputed else _NOT_RECOMPUTED
-    return replace(words, not_promised=[*words.not_promised, remark])
+    explained = _explained(checked.certificate)
+    if checked.recomputed:
+        return replace(explained, not_promised=[*explained.not_promised, _RECOMPUTED])
+    in_short = f"As the certificate says, which could NOT be computed again: {explained.in_short}"
+    return replace(explained, in_short=in_short, not_promised=[*explained.not_promised, _NOT_RECOMPUTED])
 
 
 def _explained(certificate: Certificate) -> Explanation:

@@ -124,6 +124,8 @@ class Collection:
 
     def from_wire(self, places: Sequence[int], wires: Sequence[Any]) -> Reports:
         """What devices at these places sent as JSON, by the question that each place was asked."""
+        if not all(isinstance(place, int | np.integer) for place in places):
+            raise InputError("places are whole numbers, one for each report")
         where = self._checked(np.asarray(places))
         if len(wires) != where.size:
             raise InputError("there are not as many reports as places")

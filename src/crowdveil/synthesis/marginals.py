@@ -41,7 +41,10 @@ def norm_sub(shares: Floats, total: float = 1.0) -> Floats:
     """The nearest table with no cell below 0 and this sum: adds one number to all cells and clips at 0."""
     flat = np.sort(shares, axis=None)[::-1]
     added = (total - np.cumsum(flat)) / np.arange(1, flat.size + 1)
-    last = int(np.flatnonzero(flat + added > 0)[-1])
+    positive = np.flatnonzero(flat + added > 0)
+    if positive.size == 0:  # noise so large that the total is lost in rounding
+        return np.full(shares.shape, total / shares.size)
+    last = int(positive[-1])
     proper: Floats = np.maximum(shares + added[last], 0.0)
     return proper
 
