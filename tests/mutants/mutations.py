@@ -385,7 +385,7 @@ STREAMS = (
         "synthesis/collection.py",
         'seeded(self.seed).part(f"round {self.number}")',
         'seeded(self.seed).part("round")',
-        ("synthesis/test_record_streams.py",),
+        ("synthesis/test_collection_rounds.py",),
     ),
     Mutation(
         "the devices of all rounds draw from the same streams",
