@@ -11,13 +11,17 @@ MODULES = (
     "guarantee",
     "labels",
     "ledger.store",
+    "local.gaussian_exponential",
+    "local.laplace",
     "public_range",
     "randomness",
     "records",
     "releases.basic",
     "releases.certified",
     "releases.priscrowd",
+    "synthesis.latent_class_synthesis",
     "truth.one_coin",
+    "truth.registry",
 )
 
 

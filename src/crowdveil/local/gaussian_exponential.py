@@ -79,9 +79,24 @@ class WeakGuarantee(Guarantee):
 
 @dataclass(frozen=True)
 class VariancePerUser(ClaimMechanism):
-    """Parameters: one variance for all claims of a user, floor + an exponential one of that rate.
+    """Gaussian noise with one variance for all claims of a user: floor + an exponential one of that rate.
 
     With a floor the promise is an epsilon at `delta`, without one the (large) delta at epsilon = 1.
+
+    Parameters
+    ----------
+    rate:
+        Of the exponential law of variances: lambda2 in the paper.
+    range, resolution:
+        The public range that claims are clamped to, and the step of the public grid.
+    floor:
+        The least variance.
+    delta:
+        Of the guarantee, if there is a floor.
+
+    >>> round(VariancePerUser(rate=0.005, range=Range(0, 10)).promise().delta, 2)
+    0.19
+
     """
 
     name: ClassVar[str] = "gaussian-exponential-per-user"

@@ -46,7 +46,22 @@ def so_many(claims: int) -> str:
 
 @dataclass(frozen=True)
 class Laplace(ClaimMechanism):
-    """Parameters: epsilon for each claim on a public range and grid (by default 1,000 steps)."""
+    """Discrete Laplace noise on every claim.
+
+    Parameters
+    ----------
+    epsilon:
+        For each claim.
+    range:
+        The public range that claims are clamped to.
+    resolution:
+        The step of the public grid; by default a thousandth of the range.
+
+    >>> mechanism = Laplace(epsilon=1.0, range=Range(0, 10))
+    >>> mechanism.promise().epsilon, mechanism.promise("user", 3).epsilon
+    (1.0, 3.0)
+
+    """
 
     name: ClassVar[str] = "laplace"
     method: ClassVar[str] = "local laplace"

@@ -43,6 +43,10 @@ class LatentClassSynthesis:
     rounds:
         How many rounds people report in; later ones ask more about columns that depend on each other.
 
+    >>> schema = Schema.from_dict({"columns": {"x": {"values": ["a", "b"]}, "y": {"values": ["p", "q"]}}})
+    >>> LatentClassSynthesis(epsilon=2.0).promise(schema).unit
+    'record'
+
     """
 
     epsilon: float

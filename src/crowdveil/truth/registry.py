@@ -98,6 +98,11 @@ def discover(
     engine:
         Runs the loops.
 
+    >>> from crowdveil import Claims
+    >>> claims = Claims.from_columns(["a", "a", "a"], ["u", "v", "w"], [1.0, 2.0, 9.0])
+    >>> discover(claims, "median").estimates.tolist()
+    [2.0]
+
     """
     if law is not None and (method is None or Input.NOISY_CLAIMS in METHODS.get(method, ())):
         return cast("Truths", method_for(Input.NOISY_CLAIMS, method)(claims, law, engine=engine))
