@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from crowdveil.synthesis.registry import METHODS as SYNTHESES
 from crowdveil.truth.registry import METHODS as TRUTHS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {
+PAGES: dict[str, tuple[Collection[str], str]] = {
     "release method": (RELEASES, "guarantees"),
     "local mechanism": (MECHANISMS, "guarantees"),
     "oracle": (ORACLES, "guarantees"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +12,7 @@ from crowdveil.errors import ParameterError
 if TYPE_CHECKING:
     from crowdveil.public_range import Range
 
+Unit = Literal["claim", "user"]  # who is protected
 ObjectColumn = Annotated[str | None, typer.Option("--object", help="Column of objects.", metavar="COLUMN")]
 UserColumn = Annotated[str | None, typer.Option("--user", help="Column of users.", metavar="COLUMN")]
 ValueColumn = Annotated[str | None, typer.Option("--value", help="Column of values.", metavar="COLUMN")]

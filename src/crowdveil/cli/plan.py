@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from crowdveil.cli.options import Json, parse_range
+from crowdveil.cli.options import Json, Unit, parse_range
 from crowdveil.cli.plan_records import records
 from crowdveil.cli.plan_sensing import sensing
 from crowdveil.cli.plan_sparse import sparse
-from crowdveil.cli.release_parameters import Unit
 
 app = typer.Typer(
     help="From a wish to parameters and an expected error.", no_args_is_help=True, rich_markup_mode=None
@@ -36,7 +35,7 @@ def release(
     range: Annotated[str, typer.Option(help="Public range of values.", metavar="LOW:HIGH")],
     epsilon: Annotated[float, typer.Option(help="Differential privacy: how strong.")],
     delta: Annotated[float, typer.Option(help="smoothed, attempts: the delta that goes with it.")] = 1e-6,
-    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = Unit.claim,
+    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = "claim",
     cap: Annotated[int | None, typer.Option(help="Unit user: claims used of each user.")] = None,
     objects: Annotated[int, typer.Option(help="Objects you expect.")] = 50,
     spread: Annotated[
@@ -58,7 +57,7 @@ def release(
     limits = parse_range(range)
     assert limits is not None
     wish = ReleasePlan(
-        *(objects, claims_per_object, limits, epsilon, spread, per_object, delta), unit=unit.value, cap=cap
+        *(objects, claims_per_object, limits, epsilon, spread, per_object, delta), unit=unit, cap=cap
     )
     with working(None) as engine:
         plan = plan_release(wish, engine=engine)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdveil.cli.options import Force, Json, parse_range
-from crowdveil.cli.release_parameters import Unit
+from crowdveil.cli.options import Force, Json, Unit, parse_range
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def sensing(
         float | None, typer.Option(help="Spread of people's errors (default: a tenth of the range).")
     ] = None,
     delta: Annotated[float, typer.Option(help="For mechanisms that need one; 0 for none.")] = 1e-6,
-    unit: Annotated[Unit, typer.Option(help="Protect each claim, or all claims of a user.")] = Unit.claim,
+    unit: Annotated[Unit, typer.Option(help="Protect each claim, or all claims of a user.")] = "claim",
     error: Annotated[float | None, typer.Option(help="Mean absolute error that you want.")] = None,
     out: Annotated[
         Path | None,
@@ -52,7 +51,7 @@ def sensing(
     limits = parse_range(range)
     assert limits is not None
     wish = SensingPlan(
-        *(users, limits, epsilon, objects, claims_per_user, spread, delta), unit=unit.value, error=error
+        *(users, limits, epsilon, objects, claims_per_user, spread, delta), unit=unit, error=error
     )
     if out is not None:
         if out.suffix.lower() != ".svg":

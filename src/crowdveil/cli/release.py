@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crowdveil.cli import release_options as options
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
 from crowdveil.cli.options import (
     Force,
@@ -19,85 +20,43 @@ from crowdveil.cli.options import (
     ValueColumn,
     parse_range,
 )
-from crowdveil.cli.release_parameters import (
-    Adjacency,
-    Estimator,
-    Loss,
-    Normaliser,
-    Unit,
-    parameters_for,
-)
-from crowdveil.releases.registry import RELEASES
+from crowdveil.cli.release_parameters import parameters_for
 
 if TYPE_CHECKING:
     from crowdveil.operations.release import Released
 
-    Method = str
-else:
-    Method = Literal[tuple(RELEASES)]  # Typer shows these in --help and refuses others
-
 
 def release(
-    claims: Annotated[str, typer.Argument(help="CSV (also gzipped) or Parquet; - is standard input.")],
+    claims: options.ClaimsFile,
     out: Out,
-    method: Annotated[
-        Method | None,
-        typer.Option(help="Default with --epsilon: certified. priscrowd and uniform promise no epsilon."),
-    ] = None,
+    method: options.Method = None,
     object: ObjectColumn = None,
     user: UserColumn = None,
     value: ValueColumn = None,
-    range: Annotated[
-        str | None, typer.Option(help="Public range of values; claims are clamped to it.", metavar="LOW:HIGH")
-    ] = None,
-    resolution: Annotated[
-        float | None, typer.Option(help="Smallest step that matters [range / 1000; certified: range / 2000].")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Differential privacy: how strong.")] = None,
-    unit: Annotated[Unit | None, typer.Option(help="certified: who is protected [claim].")] = None,
-    cap: Annotated[int | None, typer.Option(help="certified, unit user: claims used of each user.")] = None,
-    adjacency: Annotated[
-        Adjacency | None, typer.Option(help="certified: what neighbours differ in [replace-one].")
-    ] = None,
-    objects: Annotated[
-        Path | None,
-        typer.Option(help="certified, add-remove: file with the names of all objects, one in a line."),
-    ] = None,
-    pooled: Annotated[
-        bool | None, typer.Option("--pooled", help="certified: one distribution of all objects together.")
-    ] = None,
-    estimator: Annotated[
-        Estimator | None, typer.Option(help="certified: how densities are estimated [bayes].")
-    ] = None,
-    background: Annotated[
-        bool | None,
-        typer.Option("--background", help="certified: keep claims that look like an even background."),
-    ] = None,
-    reliability: Annotated[
-        float | None,
-        typer.Option(help="certified, histogram: share spent on weighing users [0, or 0.7 if it pays]."),
-    ] = None,
-    insist: Annotated[
-        bool, typer.Option("--insist", help="certified: go on where claims and epsilon are too few.")
-    ] = False,
-    per_object: Annotated[int | None, typer.Option(help="Claims to release for each object [30].")] = None,
-    k: Annotated[int | None, typer.Option("--k", help="Plausible seeds a claim needs [5].")] = None,
-    gamma: Annotated[float | None, typer.Option(help="How alike plausible seeds are [4].")] = None,
-    epsilon0: Annotated[float | None, typer.Option(help="Rate of the test's noise [1].")] = None,
-    require_k: Annotated[
-        bool | None, typer.Option("--require-k", help="Require k seeds without noise as well.")
-    ] = None,
-    bandwidth: Annotated[
-        float | None, typer.Option(help="smoothed, attempts: public width of the kernel.")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="smoothed, attempts [1e-6]; certified for users [0].")
-    ] = None,
-    lam: Annotated[float | None, typer.Option(help="smoothed: share of draws from no claim [0.2].")] = None,
-    attempts: Annotated[int | None, typer.Option(help="attempts: tries for each object [5].")] = None,
-    eta: Annotated[float | None, typer.Option(help="attempts: share of tries made to fail [0.1].")] = None,
-    loss: Annotated[Loss | None, typer.Option(help="A user's loss over its claims [mean].")] = None,
-    normaliser: Annotated[Normaliser | None, typer.Option(help="What losses are divided by [sum].")] = None,
+    range: options.Range = None,
+    resolution: options.Resolution = None,
+    epsilon: options.Epsilon = None,
+    unit: options.Unit = None,
+    cap: options.Cap = None,
+    adjacency: options.Adjacency = None,
+    objects: options.Objects = None,
+    pooled: options.Pooled = None,
+    estimator: options.Estimator = None,
+    background: options.Background = None,
+    reliability: options.Reliability = None,
+    insist: options.Insist = False,
+    per_object: options.PerObject = None,
+    k: options.K = None,
+    gamma: options.Gamma = None,
+    epsilon0: options.Epsilon0 = None,
+    require_k: options.RequireK = None,
+    bandwidth: options.Bandwidth = None,
+    delta: options.Delta = None,
+    lam: options.Lam = None,
+    attempts: options.Attempts = None,
+    eta: options.Eta = None,
+    loss: options.Loss = None,
+    normaliser: options.Normaliser = None,
     ledger: LedgerFile = None,
     dataset: Dataset = None,
     budget: Budget = None,
@@ -118,7 +77,7 @@ def release(
     from crowdveil.files import read_names
     from crowdveil.operations.release import release as run
 
-    options = {
+    given = {
         "per_object": per_object,
         "k": k,
         "gamma": gamma,
@@ -143,7 +102,7 @@ def release(
         "range": parse_range(range),
         "resolution": resolution,
     }
-    parameters = parameters_for(method, {name: v for name, v in options.items() if v is not None})
+    parameters = parameters_for(method, {name: v for name, v in given.items() if v is not None})
     announce_compiling()
     with working(threads) as engine:
         released = run(

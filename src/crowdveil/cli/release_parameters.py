@@ -1,8 +1,7 @@
-"""What `crowdveil release` can be asked for: its choices, and the parameters that go with each method."""
+"""From the options of `crowdveil release` to the parameters of a method."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from crowdveil.errors import ParameterError
@@ -13,41 +12,6 @@ if TYPE_CHECKING:
 
 DEFAULT = "certified"
 _SHOWN = {"epsilon": "--epsilon E", "bandwidth": "--bandwidth H", "range": "--range LOW:HIGH"}
-
-
-class Unit(StrEnum):
-    """Who is protected."""
-
-    claim = "claim"
-    user = "user"
-
-
-class Adjacency(StrEnum):
-    """What may differ between two worlds that must look alike."""
-
-    replace_one = "replace-one"
-    add_remove = "add-remove"
-
-
-class Estimator(StrEnum):
-    """What a certified release makes of its noisy histograms."""
-
-    bayes = "bayes"
-    histogram = "histogram"
-
-
-class Loss(StrEnum):
-    """How a user's distances are put together."""
-
-    mean = "mean"
-    sum = "sum"
-
-
-class Normaliser(StrEnum):
-    """What users' losses are divided by."""
-
-    sum = "sum"
-    max = "max"
 
 
 def parameters_for(method: str | None, options: dict[str, Any]) -> ReleaseMethod:
