@@ -9,7 +9,7 @@ import pytest
 
 from crowdveil.accounting import PrivateEvent
 from crowdveil.errors import OutputError
-from crowdveil.guarantee import Guarantee
+from crowdveil.guarantee import Guarantee, NoGuarantee
 from crowdveil.ledger import BudgetExceeded, Charge, Ledger
 from crowdveil.operations.spending import Account, Cost, spend
 
@@ -86,3 +86,8 @@ def test_the_ledger_keeps_what_the_cost_was_computed_from(book: Ledger) -> None:
     (entry,) = book.entries()
     assert isinstance(entry, Charge)
     assert (entry.method, entry.parameters, entry.events) == (COST.method, COST.parameters, COST.events)
+
+
+def test_a_promise_is_an_event_where_nothing_more_is_known() -> None:
+    assert Cost(ONE, "perturb laplace").events == (PrivateEvent(1.0, 0.0),)
+    assert Cost(NoGuarantee("none."), "priscrowd").events == ()

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from crowdveil.accounting.events import Event
-from crowdveil.guarantee import Promise
+from crowdveil.accounting.events import Event, PrivateEvent
+from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.ledger import Ledger
 
 Result = TypeVar("Result")
@@ -52,7 +52,8 @@ class Cost:
     parameters:
         What the method was asked for, as plain JSON data: public, and enough to compute the promise again.
     events:
-        The noisy events of the operation, of which the promise is the composition.
+        The noisy events of the operation, of which the promise is the composition; by default the one event
+        of which nothing but the promise is known.
     seeded:
         Whether the draws can be repeated from a seed; then the operation is recorded as not private.
 
@@ -63,6 +64,11 @@ class Cost:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     seeded: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.events and isinstance(self.promise, Guarantee):
+            event = PrivateEvent(self.promise.epsilon, self.promise.delta)
+            object.__setattr__(self, "events", (event,))
 
 
 def spend(
