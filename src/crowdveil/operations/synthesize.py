@@ -85,7 +85,7 @@ def synthesize(
     domain_from_data:
         Read domains off the records instead; then nothing is promised.
     method:
-        A name of `synthesis.methods`.
+        A name in `synthesis.registry`.
     label:
         A column that matters more than others, for methods that take one.
     rows:
