@@ -29,6 +29,21 @@ _TRUST_WORDS = {
 
 
 @dataclass(frozen=True)
+class Scope:
+    """What an epsilon is about: the unit, the neighbouring datasets and who is trusted.
+
+    An epsilon counts in another scope only by the rules of `accounting.scopes`.
+    """
+
+    unit: Unit
+    adjacency: Adjacency
+    trust: Trust
+
+    def __str__(self) -> str:
+        return f"each {self.unit}, {self.adjacency}, {self.trust}"
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """(epsilon, delta)-differential privacy, with its unit, adjacency, trust model and assumptions.
 
@@ -63,6 +78,11 @@ class Guarantee:
             raise ParameterError(f"epsilon must be a number of at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
             raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of its epsilon."""
+        return Scope(self.unit, self.adjacency, self.trust)
 
     def sentence(self) -> str:
         """The guarantee in words."""

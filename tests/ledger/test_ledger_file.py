@@ -13,7 +13,8 @@ import pytest
 from charging import claim, only, raw, spend
 
 from crowdveil.errors import InputError, OutputError, ParameterError
-from crowdveil.ledger import Ledger, Scope, store
+from crowdveil.guarantee import Scope
+from crowdveil.ledger import Ledger, store
 
 
 @pytest.fixture

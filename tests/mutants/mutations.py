@@ -549,4 +549,45 @@ TOLD = (
     ),
 )
 
-MUTATIONS = (*NOISE, *SPLIT, *USED, *LEDGER, *LOCAL, *STREAMS, *TOLD)
+# --- what a release costs in another scope ------------------------------------------------------------------
+
+COUNTED = "accounting/test_scopes.py"
+SCOPES = (
+    Mutation(
+        "a person's epsilon counted once for a claim that comes or goes",
+        "accounting/scopes.py",
+        '(("user", "add-remove"), ("claim", "add-remove")): TWO',
+        '(("user", "add-remove"), ("claim", "add-remove")): ONE',
+        (COUNTED,),
+    ),
+    Mutation(
+        "a claim's epsilon counted once for a person",
+        "accounting/scopes.py",
+        '(("claim", "replace-one"), ("user", "replace-one")): EACH_CLAIM',
+        '(("claim", "replace-one"), ("user", "replace-one")): ONE',
+        (COUNTED,),
+    ),
+    Mutation(
+        "a value replaced at the cost of one that appears",
+        "accounting/scopes.py",
+        '(("claim", "add-remove"), ("claim", "replace-one")): TWO',
+        '(("claim", "add-remove"), ("claim", "replace-one")): ONE',
+        (COUNTED,),
+    ),
+    Mutation(
+        "a trusted collector's release that counts where nobody is trusted",
+        "accounting/scopes.py",
+        'if scope.trust == "central" and other.trust == "local":',
+        'if scope.trust == "local" and other.trust == "central":',
+        (COUNTED,),
+    ),
+    Mutation(
+        "a group's epsilon with one change's delta",
+        "accounting/scopes.py",
+        "epsilon, delta = of_group(guarantee, number)",
+        "epsilon, delta = of_group(guarantee, number)[0], guarantee.delta",
+        (COUNTED,),
+    ),
+)
+
+MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *TOLD)

@@ -9,8 +9,9 @@ delta at a given epsilon; rho is the parameter of zero-concentrated differential
 standard deviation of Gaussian noise and mu = sensitivity / sigma.
 
 One file for each idea: `events` (what happened) and `accountant` (what it costs together), `composition`
-(several mechanisms), `units` (claims and users), `zcdp`, `gaussian`, `random_variance` and `two_layer`
-(formulas of single mechanisms), and what they are built on: `search`, `rounding`, `parameters`.
+(several mechanisms), `units` (claims and users), `scopes` (what a release costs in another scope), `zcdp`,
+`gaussian`, `random_variance` and `two_layer` (formulas of single mechanisms), and what they are built on:
+`search`, `rounding`, `parameters`.
 """
 
 from crowdveil.accounting.accountant import basic_composition, events_epsilon
@@ -22,6 +23,7 @@ from crowdveil.accounting.random_variance import (
     fresh_variance_epsilon,
     shared_variance_delta,
 )
+from crowdveil.accounting.scopes import counted_in
 from crowdveil.accounting.search import smallest_epsilon
 from crowdveil.accounting.two_layer import two_layer_epsilon
 from crowdveil.accounting.units import claim_epsilon, claim_level, user_level, user_level_by_parts
@@ -39,6 +41,7 @@ __all__ = [
     "claim_level",
     "composed_delta",
     "composed_epsilon",
+    "counted_in",
     "discrete_gaussian_delta",
     "event_of",
     "events_epsilon",

@@ -23,7 +23,7 @@ def user_level(guarantee: Guarantee, cap: int) -> Guarantee:
     """
     check_unit(guarantee, "claim")
     check_whole(cap, "the cap on claims per user")
-    epsilon, delta = _of_group(guarantee, cap)
+    epsilon, delta = of_group(guarantee, cap)
     if delta >= 1:
         raise ParameterError(
             f"with up to {cap} claims a user the delta for users is 1 or more: nothing is promised to users; "
@@ -57,7 +57,7 @@ def claim_level(guarantee: Guarantee) -> Guarantee:
     check_unit(guarantee, "user")
     if guarantee.adjacency == "replace-one":
         return replace(guarantee, unit="claim")
-    epsilon, delta = _of_group(guarantee, 2)
+    epsilon, delta = of_group(guarantee, 2)
     if delta >= 1:
         raise ParameterError("the delta for claims is 1 or more: nothing is promised to claims")
     return replace(guarantee, unit="claim", epsilon=epsilon, delta=delta)
@@ -71,7 +71,7 @@ def claim_epsilon(user_epsilon: float, cap: int) -> float:
     return quotient if Fraction(quotient) * cap <= Fraction(user_epsilon) else nextafter(quotient, 0.0)
 
 
-def _of_group(guarantee: Guarantee, size: int) -> tuple[float, float]:
+def of_group(guarantee: Guarantee, size: int) -> tuple[float, float]:
     """Epsilon and delta of a group of `size` changes (group privacy)."""
     epsilon, delta = up(Fraction(guarantee.epsilon) * size), guarantee.delta
     if delta and size > 1:

@@ -15,7 +15,7 @@ One file for each idea: `entries` (charges, budgets and totals), `budgets` (sums
 """
 
 from crowdveil.ledger.budgets import BudgetExceeded
-from crowdveil.ledger.entries import Budget, Charge, Scope, Spending, Total, plain
+from crowdveil.ledger.entries import Budget, Charge, Spending, Total, plain
 from crowdveil.ledger.names import dataset_key, default_path
 from crowdveil.ledger.schema import LEDGER_VERSION
 from crowdveil.ledger.store import Ledger
@@ -26,7 +26,6 @@ __all__ = [
     "BudgetExceeded",
     "Charge",
     "Ledger",
-    "Scope",
     "Spending",
     "Total",
     "dataset_key",

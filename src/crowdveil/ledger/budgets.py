@@ -6,7 +6,8 @@ from decimal import Decimal
 from math import isfinite
 
 from crowdveil.errors import ParameterError
-from crowdveil.ledger.entries import EXACT, Budget, Charge, Scope, Spending, Total, decimal, plain
+from crowdveil.guarantee import Scope
+from crowdveil.ledger.entries import EXACT, Budget, Charge, Spending, Total, decimal, plain
 
 
 class BudgetExceeded(ParameterError):  # noqa: N818, the name says what happened

@@ -8,20 +8,9 @@ from decimal import Context, Decimal
 from typing import Any
 
 from crowdveil.accounting.events import Event
+from crowdveil.guarantee import Scope
 
 EXACT = Context(prec=1000)  # digits enough for the sum of any two doubles, so nothing is rounded
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The scope of an epsilon; epsilons of different scopes cannot be added."""
-
-    unit: str
-    adjacency: str
-    trust: str
-
-    def __str__(self) -> str:
-        return f"each {self.unit}, {self.adjacency}, {self.trust}"
 
 
 @dataclass(frozen=True)

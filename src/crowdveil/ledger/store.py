@@ -15,9 +15,9 @@ from typing import Any
 
 from crowdveil.accounting.events import Event, event_of
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
-from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.guarantee import Guarantee, Promise, Scope
 from crowdveil.ledger.budgets import admit, standing_budget, total_of
-from crowdveil.ledger.entries import Budget, Charge, Scope, Total, decimal
+from crowdveil.ledger.entries import Budget, Charge, Total, decimal
 from crowdveil.ledger.names import checked
 from crowdveil.ledger.schema import APPLICATION, LEDGER_VERSION, schema
 
@@ -189,7 +189,7 @@ def _new_charge(dataset: str, promise: Promise, *, method: str, seeded: bool) ->
     epsilon = delta = scope = None
     if isinstance(promise, Guarantee):
         epsilon, delta = decimal(promise.epsilon), decimal(promise.delta)
-        scope = Scope(promise.unit, promise.adjacency, promise.trust)
+        scope = promise.scope
     kind = promise.to_dict()["kind"]
     return Charge(0, _now(), dataset, method, kind, epsilon, delta, scope, seeded)
 
