@@ -58,7 +58,7 @@ def claims(objects: int, users: int) -> Claims:
 
 
 def released(engine: LocalEngine, objects: int, users: int, **parameters: Any) -> str:
-    certified = Certified(range=RANGE, **parameters)
+    certified = Certified(**{"range": RANGE, "unit": "claim", **parameters})
     released = release(claims(objects, users), certified, rng=seeded(3), engine=engine)
     return digest(released.to_frame()["value"].to_numpy())
 

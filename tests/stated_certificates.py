@@ -53,6 +53,7 @@ def stated(method: ReleaseMethod, promise: Promise | None = None, *, seeded: boo
         method=method.name,
         parameters=method.to_dict(),
         promise=promise or method.promise(PATTERN),
+        user_promise=method.user_promise(PATTERN),
         public=method.public(PATTERN),
         seeded=seeded,
         synthetic=method.synthetic,

@@ -165,6 +165,14 @@ class Claims:
             first = last
 
 
+def similar_names(names: pl.Series) -> int:
+    """How many names differ from another one only by case or blanks: maybe one person under several names."""
+    if names.dtype != pl.String:
+        return 0
+    plain = names.str.replace_all(r"\s+", " ").str.strip_chars().str.normalize("NFKC").str.to_lowercase()
+    return int((plain.is_duplicated()).sum())
+
+
 def column_of(column: Any, name: str, source: str) -> pl.Series:
     """The column as a Polars series. Polars' own error is replaced: its message could quote a cell."""
     try:

@@ -27,6 +27,8 @@ _TRUST_WORDS = {
     "local": "Where this runs on people's own devices, nobody has to be trusted.",
 }
 
+ONE_NAME = "each name is one person: whoever made claims under two names is protected as two users"
+
 
 @dataclass(frozen=True)
 class Scope:

@@ -145,8 +145,8 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
         "promise.delta is not the one of the method",
     ),
     "a certified delta of one": ("gaussian", _set("parameters", "delta", to=1), "delta must be"),
-    "a delta for claims": ("gaussian", _set("parameters", "unit", to="claim"), "needs a cap"),
-    "no cap": ("gaussian", _set("parameters", "cap", to=None), "needs a cap"),
+    "a delta for claims": ("gaussian", _set("parameters", "unit", to="claim"), "only for unit user"),
+    "no cap": ("gaussian", _set("parameters", "cap", to=None), "is not chosen"),
     "a cap beyond numbers": ("gaussian", _set("parameters", "cap", to=10**400), "parameters.cap is not"),
     "no such estimator": ("user", _set("parameters", "estimator", to="best"), "parameters.estimator is not"),
     "an estimator in a list": ("user", _set("parameters", "estimator", to=["bayes"]), "parameters.estimator"),
@@ -255,10 +255,12 @@ def test_a_whole_number_is_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        Certified(1 / 3, Range(0, 1)),
-        Certified(0.0003, Range(-1, 1), pooled=True, background=True, resolution=0.01),
-        Certified(1.0, Range(0, 1), estimator="histogram", reliability=0.7),
-        Certified(1.0, Range(0, 1), estimator="histogram", reliability=0, adjacency="add-remove"),
+        Certified(1 / 3, Range(0, 1), unit="claim"),
+        Certified(0.0003, Range(-1, 1), pooled=True, background=True, resolution=0.01, unit="claim"),
+        Certified(1.0, Range(0, 1), estimator="histogram", reliability=0.7, unit="claim"),
+        Certified(
+            1.0, Range(0, 1), estimator="histogram", reliability=0, adjacency="add-remove", unit="claim"
+        ),
         Certified(2.5, Range(0, 1), unit="user", cap=3, delta=1e-300, estimator="histogram"),
     ],
 )
@@ -269,7 +271,7 @@ def test_what_a_certified_release_can_ask_for_is_read(tmp_path: Path, asked: Cer
 
 
 def test_a_small_epsilon_cannot_become_smaller_either(tmp_path: Path) -> None:
-    asked = Certified(0.0005, Range(0, 1))
+    asked = Certified(0.0005, Range(0, 1), unit="claim")
     path = write(tmp_path, stated(asked, claim(0.0004)))
     with pytest.raises(InputError, match=r"promise\.epsilon is not the one of the method"):
         read_certificate(str(path))

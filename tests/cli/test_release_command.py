@@ -83,6 +83,7 @@ def test_a_certificate_holds_no_seed_hash_or_raw_count(run: Run, claims_csv: Pat
         "synthetic",
         "promise",
         "user_promise",
+        "levels",
         "not_promised",
         "contents",
         "warning",
@@ -134,12 +135,12 @@ def test_methods_with_a_delta_say_what_they_cost(
         "--unit user --cap 1",  # leaves objects without claims
         "--unit user --cap 1 --adjacency add-remove",  # which are kept here
         "--unit user --cap 3 --delta 1e-6",
-        "--adjacency add-remove",
-        "--background",
-        "--estimator histogram",
-        "--estimator histogram --reliability 0.5",
+        "--unit claim --adjacency add-remove",
+        "--background --unit claim",
+        "--estimator histogram --unit claim",
+        "--estimator histogram --reliability 0.5 --unit claim",
         "--estimator histogram --reliability 0.5 --unit user --cap 4 --delta 1e-6",
-        "--estimator histogram --adjacency add-remove",
+        "--estimator histogram --unit claim --adjacency add-remove",
     ],
 )
 def test_certified_releases_of_every_kind_are_made_and_explained(
@@ -171,7 +172,7 @@ def test_certified_releases_of_every_kind_are_made_and_explained(
 
 
 def test_a_release_is_charged_and_refused_past_the_budget(run: Run, claims_csv: Path, tmp_path: Path) -> None:
-    arguments = ("--range", "0:10", "--dataset", "mine", "--budget", 3)
+    arguments = ("--range", "0:10", "--unit", "claim", "--dataset", "mine", "--budget", 3)
     assert run("release", claims_csv, *arguments, "--epsilon", 2, "-o", tmp_path / "a").code == 0
     done = run("release", claims_csv, *arguments, "--epsilon", 1.5, "-o", tmp_path / "b")
     assert done.code == 2
@@ -184,6 +185,31 @@ def test_a_release_is_charged_and_refused_past_the_budget(run: Run, claims_csv: 
         run("release", claims_csv, "--method", "priscrowd", "--dataset", "mine", "-o", tmp_path / "c").code
         == 2
     )
+
+
+def test_persons_are_protected_unless_claims_are_asked_for(
+    run: Run, claims_csv: Path, tmp_path: Path
+) -> None:
+    asked = ("release", claims_csv, "--range", "0:10", "--epsilon", 9, "--insist")
+    persons = run(*asked, "-o", tmp_path / "persons")
+    assert "Differential privacy for each user with epsilon = 9" in persons.out
+    assert "a person, with everything they said: epsilon 9\n  each of their claims: epsilon 9\n" in persons.out
+    assert "claims were used, chosen without looking at values" in persons.out
+    claims = run(*asked, "--unit", "claim", "-o", tmp_path / "claims")
+    assert "each claim: epsilon 9\n  a person with 6 claims, and nobody has more: epsilon 54\n" in claims.out
+    page = (tmp_path / "claims" / "public.html").read_text()
+    assert "a person with 6 claims, and nobody has more: epsilon 54" in page
+    told = run("explain", tmp_path / "claims", "--json").json()
+    assert [level["epsilon"] for level in told["levels"]] == [9.0, 54.0]
+
+
+def test_names_that_are_maybe_one_person_are_warned_about(run: Run, tmp_path: Path) -> None:
+    rows = [(f"o{i}", name, 5.0) for i in range(3) for name in ("ann", "Ann ", "bob")]
+    pl.DataFrame(rows, schema=["object", "user", "value"], orient="row").write_csv(tmp_path / "c.csv")
+    done = run("release", tmp_path / "c.csv", "--range", "0:10", "--epsilon", 99, "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "differ only by case or blanks: 2." in done.err
+    assert "ann" not in done.err.lower().replace("names", "")
 
 
 def test_noisy_claims_are_not_called_synthetic(run: Run, claims_csv: Path, tmp_path: Path) -> None:
@@ -333,7 +359,10 @@ def test_bad_files_are_refused_in_one_line_without_showing_data(run: Run, tmp_pa
 BAD_OPTIONS: dict[str, tuple[list[object], list[str]]] = {
     "nothing chosen": ([], ["--method", "--epsilon"]),
     "epsilon without a range": (["--epsilon", 1], ["--range"]),
-    "user level without a cap": (["--epsilon", 9, "--range", "0:10", "--unit", "user"], ["cap"]),
+    "persons who come and go, without a cap": (
+        ["--epsilon", 9, "--range", "0:10", "--adjacency", "add-remove", "--pooled"],
+        ["--cap"],
+    ),
     "too few claims": (["--epsilon", 0.1, "--range", "0:10"], ["too few", "--pooled", "--insist"]),
     "k below 1": (["--method", "priscrowd", "--k", 0], ["k must be at least 1, not 0"]),
     "gamma of 1": (["--method", "priscrowd", "--gamma", 1], ["gamma must be a number above 1, not 1"]),

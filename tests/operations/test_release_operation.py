@@ -26,7 +26,7 @@ from crowdveil.releases.result import Release
 from crowdveil.simulation.claims import SimulatedClaims
 
 TEN = Range(0, 10)
-CERTIFIED = Certified(2.0, TEN)
+CERTIFIED = Certified(2.0, TEN, unit="claim")
 
 
 @pytest.fixture(scope="module")

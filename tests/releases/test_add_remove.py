@@ -19,7 +19,7 @@ from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.posterior import bins_for, typical_spread
 
 TEN = Range(0.0, 10.0)
-COMING_AND_GOING = Certified(1.0, TEN, adjacency="add-remove", objects=("a",))
+COMING_AND_GOING = Certified(1.0, TEN, adjacency="add-remove", objects=("a",), unit="claim")
 
 
 def test_the_number_of_bins_follows_noisy_counts_alone() -> None:

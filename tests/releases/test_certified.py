@@ -215,7 +215,12 @@ def test_certified_densities_beat_the_non_private_ones_of_the_paper() -> None:
     for seed in range(200, 206):
         claims = _claims(seed, 0.2)
         certified.append(
-            _ise(fit(claims, Certified(2.0, Range(0, 10)), rng=seeded(seed)).densities, 5, 0.5, Range(0, 10))
+            _ise(
+                fit(claims, Certified(2.0, Range(0, 10), unit="claim"), rng=seeded(seed)).densities,
+                5,
+                0.5,
+                Range(0, 10),
+            )
         )
         weights = PrisCrowd().estimate(claims)
         gaps = [
@@ -237,7 +242,9 @@ def test_more_epsilon_means_less_error() -> None:
         np.mean(
             [
                 _ise(
-                    fit(_claims(seed), Certified(epsilon, Range(0, 10)), rng=seeded(seed)).densities,
+                    fit(
+                        _claims(seed), Certified(epsilon, Range(0, 10), unit="claim"), rng=seeded(seed)
+                    ).densities,
                     5,
                     0.5,
                     Range(0, 10),
@@ -251,7 +258,7 @@ def test_more_epsilon_means_less_error() -> None:
 
 
 def test_a_release_promises_what_it_was_asked_for() -> None:
-    made = release(_claims(1), Certified(1.5, Range(0, 10), per_object=11), rng=secure())
+    made = release(_claims(1), Certified(1.5, Range(0, 10), per_object=11, unit="claim"), rng=secure())
     assert made.promise == Guarantee(
         1.5,
         0.0,
@@ -264,7 +271,9 @@ def test_a_release_promises_what_it_was_asked_for() -> None:
     assert (np.diff(made.values.reshape(50, 11)) >= 0).all()
     assert made.values.min() >= 0
     assert made.values.max() <= 10
-    assert isinstance(release(_claims(1), Certified(1.5, Range(0, 10)), rng=seeded(1)).promise, NoGuarantee)
+    assert isinstance(
+        release(_claims(1), Certified(1.5, Range(0, 10), unit="claim"), rng=seeded(1)).promise, NoGuarantee
+    )
 
 
 def test_results_depend_neither_on_threads_nor_on_the_order_of_rows() -> None:
@@ -272,7 +281,7 @@ def test_results_depend_neither_on_threads_nor_on_the_order_of_rows() -> None:
     names = {"object": "object", "user": "user", "value": "value"}
     shuffled = Claims.from_frame(frame.sample(fraction=1, shuffle=True, seed=3), **names)
     straight = Claims.from_frame(frame, **names)
-    parameters = Certified(2.0, Range(0, 10))
+    parameters = Certified(2.0, Range(0, 10), unit="claim")
     one = release(straight, parameters, rng=seeded(5), engine=LocalEngine(1))
     two = release(shuffled, parameters, rng=seeded(5), engine=LocalEngine(2))
     assert (one.values == two.values).all()
@@ -285,7 +294,7 @@ def test_the_output_depends_on_raw_claims_only_through_the_noisy_statistics() ->
     made = [
         release(
             Claims.from_frame(table, object="object", user="user", value="value"),
-            Certified(2.0, Range(0, 10)),
+            Certified(2.0, Range(0, 10), unit="claim"),
             rng=seeded(5),
         ).values
         for table in (frame, nudged)
@@ -347,7 +356,7 @@ def test_under_add_remove_the_published_objects_are_all_objects() -> None:
 
 
 def test_under_add_remove_a_lone_claim_does_not_show_in_the_list_of_objects() -> None:
-    listed = Certified(9.0, Range(0, 10), adjacency="add-remove", objects=("a", "b", "rare"))
+    listed = Certified(9.0, Range(0, 10), adjacency="add-remove", objects=("a", "b", "rare"), unit="claim")
     with_it = Claims.from_columns(["a", "b", "rare", "odd"], ["u"] * 4, [5.0] * 4)
     without = Claims.from_columns(["a", "b"], ["u"] * 2, [5.0] * 2)
     for claims in (with_it, without):
@@ -366,7 +375,7 @@ def test_noise_that_takes_everything_away_leaves_the_fit() -> None:
 
 
 def test_whatever_the_digits_of_epsilon_and_of_its_shares_a_release_is_made() -> None:
-    asked = Certified(1.2347, Range(0, 10), estimator="histogram", reliability=0.337)
+    asked = Certified(1.2347, Range(0, 10), estimator="histogram", reliability=0.337, unit="claim")
     assert len(release(_claims(2), asked, rng=seeded(1))) == 1500
 
 
@@ -380,7 +389,9 @@ def test_the_plain_estimate_keeps_what_lies_at_the_ends_of_the_range() -> None:
 
 
 def test_a_pooled_release_has_one_distribution() -> None:
-    made = release(_claims(1), Certified(1.0, Range(0, 10), per_object=500, pooled=True), rng=secure())
+    made = release(
+        _claims(1), Certified(1.0, Range(0, 10), per_object=500, pooled=True, unit="claim"), rng=secure()
+    )
     assert made.objects.to_list() == ["all objects"]
     assert abs(float(np.median(made.values)) - 5) < 0.3
 
@@ -391,8 +402,8 @@ def usefulness(claims: Claims, parameters: Certified) -> float:
 
 def test_usefulness_counts_claims_times_epsilon() -> None:
     claims = _claims(1)
-    assert usefulness(claims, Certified(0.1, Range(0, 10))) == pytest.approx(3.0)
-    assert usefulness(claims, Certified(0.1, Range(0, 10), pooled=True)) == pytest.approx(150.0)
+    assert usefulness(claims, Certified(0.1, Range(0, 10), unit="claim")) == pytest.approx(3.0)
+    assert usefulness(claims, Certified(0.1, Range(0, 10), pooled=True, unit="claim")) == pytest.approx(150.0)
     # A cap of 10 leaves some 6 of 30 claims an object.
     assert usefulness(claims, Certified(1.0, Range(0, 10), unit="user", cap=10)) == pytest.approx(0.6)
 
@@ -404,7 +415,7 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
         {"epsilon": float("nan")},
         {"epsilon": -1.0},
         {"per_object": 0},
-        {"unit": "user"},
+        {"unit": "user", "adjacency": "add-remove", "objects": ("a",)},
         {"unit": "user", "cap": 0},
         {"cap": 5},
         {"unit": "world"},
@@ -429,7 +440,7 @@ def test_usefulness_counts_claims_times_epsilon() -> None:
 )
 def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
-        Certified(**{"epsilon": 1.0, "range": Range(0, 10), **wrong})
+        Certified(**{"epsilon": 1.0, "range": Range(0, 10), "unit": "claim", **wrong})
 
 
 @pytest.mark.parametrize(
@@ -437,7 +448,7 @@ def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
 )
 def test_strange_claims_give_a_release_all_the_same(values: list[float]) -> None:
     claims = Claims.from_columns(["o"] * len(values), list(range(len(values))), values)
-    made = release(claims, Certified(1.0, Range(0, 10)), rng=seeded(1))
+    made = release(claims, Certified(1.0, Range(0, 10), unit="claim"), rng=seeded(1))
     assert np.isfinite(made.values).all()
     assert len(made) == 30
 
@@ -456,8 +467,8 @@ def test_a_delta_for_users_buys_less_noise_and_is_promised() -> None:
 
 def test_estimator_histogram_spends_no_more_than_epsilon_and_weighs_users_where_it_pays() -> None:
     claims = _claims(4)
-    plain = Certified(1.0, Range(0, 10), estimator="histogram")
-    weighted = Certified(1.0, Range(0, 10), estimator="histogram", reliability=0.5)
+    plain = Certified(1.0, Range(0, 10), estimator="histogram", unit="claim")
+    weighted = Certified(1.0, Range(0, 10), estimator="histogram", reliability=0.5, unit="claim")
     first, second = (fit(claims, asked, rng=seeded(1)) for asked in (plain, weighted))
     # 30 claims at epsilon 1 are too few to weigh users by default.
     assert first.noisy.noise.parameter == pytest.approx(2 / 0.85)
@@ -473,6 +484,8 @@ def test_claims_of_the_background_are_kept_if_asked_for() -> None:
     claims = _claims(5, unreliable=0.5)
     near = []
     for background in (False, True):
-        made = release(claims, Certified(4.0, Range(0, 10), background=background), rng=seeded(1))
+        made = release(
+            claims, Certified(4.0, Range(0, 10), background=background, unit="claim"), rng=seeded(1)
+        )
         near.append(np.mean(np.abs(made.values - 5.0) < 2.0))
     assert near[1] < near[0] - 0.1

@@ -22,8 +22,8 @@ from noting import Noting
 
 TEN = Range(0.0, 10.0)
 METHODS: list[ReleaseMethod] = [
-    Certified(2.0, TEN),
-    Certified(2.0, TEN, estimator="histogram", reliability=0.5),
+    Certified(2.0, TEN, unit="claim"),
+    Certified(2.0, TEN, estimator="histogram", reliability=0.5, unit="claim"),
     Certified(2.0, TEN, unit="user", cap=2, delta=1e-6),
     Smoothed(TEN, bandwidth=0.5),
     Attempts(TEN, bandwidth=0.5),

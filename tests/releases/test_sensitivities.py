@@ -142,7 +142,7 @@ PARAMETERS: list[dict[str, Any]] = [
 
 
 def asked_for(more: dict[str, Any]) -> Certified:
-    options: dict[str, Any] = {"epsilon": 2.0, "range": Range(0, 10)} | more
+    options: dict[str, Any] = {"epsilon": 2.0, "range": Range(0, 10), "unit": "claim"} | more
     return Certified(**options)
 
 

@@ -50,6 +50,7 @@ def test_a_certificate_comes_from_standard_input_too(monkeypatch: pytest.MonkeyP
 WORDS = {
     "basic": [
         "each single claim with epsilon = 1. ",
+        "each claim: epsilon 1; a person with 1 claim, and nobody has more: epsilon 1.",
         "counts as public",
         "Not from the collector",
         "at most 2.72 times as likely as it would have been had one claim said something else",
@@ -61,7 +62,9 @@ WORDS = {
     ],
     "user": [
         "for each person with epsilon = 2. ",
-        "Even whether they took part at all is hidden.",
+        "Hidden is whether they took part at all.",
+        "whether a person took part: epsilon 2; between two versions of everything a person said: epsilon 4;",
+        "between two values of one of their claims: epsilon 4.",
         "had one person not been there at all",
         "moderate protection",
         "All that a person contributed is covered together",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from crowdveil.certificates.levels import Level, levels
 from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed, most_claims_of_a_user
@@ -14,7 +15,7 @@ from crowdveil.releases.result import Release
 from crowdveil.synthesis.result import Synthetic
 from crowdveil.version import __version__
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 Kind = Literal["release", "noisy claims", "reports", "synthetic records"]
 
 SEEDED_WARNING = "This was drawn with a fixed seed and is NOT PRIVATE: whoever knows the seed can undo it."
@@ -58,6 +59,11 @@ class Certificate:
     contents: Mapping[str, Any] = field(default_factory=dict)
     crowdveil: str = __version__
 
+    def levels(self) -> list[Level]:
+        """What the promise is worth for a claim and for a person."""
+        number = self.public.get("objects" if self.kind == "reports" else "claims_of_a_user")
+        return levels(self.promise, self.user_promise, number)
+
     def not_promised(self) -> list[str]:
         """What a reader might believe to be promised, and is not."""
         if not isinstance(self.promise, Guarantee):
@@ -71,6 +77,8 @@ class Certificate:
         if self.promise.unit in ("claim", "cell"):
             things = {"claim": "claims", "cell": "answers"}[self.promise.unit]
             lines.append(f"a user's {things} together are protected only by epsilon times their number")
+        if self.promise.unit == "user":
+            lines.append("a person who took part under several names is protected as several users")
         if self.promise.adjacency == "replace-or-not-last":
             lines.append("who and what is on the lists of users and objects is not protected")
         return lines
@@ -88,6 +96,7 @@ class Certificate:
             "synthetic": self.synthetic,
             "promise": self.promise.to_dict(),
             "user_promise": self.user_promise and self.user_promise.to_dict(),
+            "levels": [level.to_dict() for level in self.levels()],
             "not_promised": self.not_promised(),
             "contents": dict(self.contents),
         }
@@ -104,6 +113,7 @@ def of_release(release: Release) -> Certificate:
         parameters=release.parameters,
         public=release.public,
         promise=release.promise,
+        user_promise=release.user_promise,
         seeded=release.seeded,
         synthetic=release.synthetic,
     )

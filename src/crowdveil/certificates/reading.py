@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args, get_type_hints
 
 from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate, Kind
-from crowdveil.certificates.recomputation import difference, recomputed, without_counts
+from crowdveil.certificates.levels import Level
+from crowdveil.certificates.recomputation import difference, recomputed, same_number, without_counts
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
 from crowdveil.plain_data import construct, fits, parse_json, problem
 from crowdveil.releases.registry import RELEASES
 from crowdveil.synthesis.registry import METHODS
 
+_FIRST_WITH_LEVELS = 3
 LEAST_REALISED = 0.9  # of the epsilon asked for; drawn exactly, reports realise a little less
 _PROMISES: dict[str, type[Guarantee | Deniability | NoGuarantee]] = {
     "differential privacy": Guarantee,
@@ -34,11 +36,16 @@ _KEYS_OF_VERSION_1: dict[str, Any] = {
     "promise": dict,
     "not_promised": tuple[str, ...],
 }
-_KEYS: dict[str, Any] = _KEYS_OF_VERSION_1 | {
+_KEYS_OF_VERSION_2: dict[str, Any] = _KEYS_OF_VERSION_1 | {
     "kind": Kind,
     "public": dict,
     "user_promise": dict | None,
     "contents": dict,
+}
+_KEYS = {
+    1: _KEYS_OF_VERSION_1,
+    2: _KEYS_OF_VERSION_2,
+    3: _KEYS_OF_VERSION_2 | {"levels": list},
 }
 
 
@@ -67,7 +74,10 @@ def read_text(text: str, source: str) -> Checked:
             f"{SCHEMA_VERSION}"
         )
     try:
-        return _checked(_certificate(stated, version), version)
+        checked = _checked(_certificate(stated, version), version)
+        if version >= _FIRST_WITH_LEVELS:
+            _check_levels(stated["levels"], checked.certificate)
+        return checked
     except ParameterError as error:
         raise InputError(f"{source}: was edited or is damaged: {error}") from None
 
@@ -133,7 +143,7 @@ def _synthetic_of_format_1(stated: dict[str, Any]) -> Certificate:
 
 def _certificate(stated: dict[str, Any], version: int) -> Certificate:
     """The parts of a certificate, of the right types."""
-    keys = _KEYS_OF_VERSION_1 if version == 1 else _KEYS
+    keys = _KEYS[version]
     if stated.get("seeded") is True:
         keys = keys | {"warning": str}
     wrong = problem(stated, keys)
@@ -192,3 +202,18 @@ def _checked(certificate: Certificate, version: int) -> Checked:
     if certificate.synthetic != synthetic:
         raise ParameterError(f"synthetic is not what it is for the method {certificate.method}")
     return Checked(replace(certificate, promise=promise, user_promise=user_promise), recomputed=not trusting)
+
+
+def _check_levels(stated: list[Any], certificate: Certificate) -> None:
+    """Raise `ParameterError` unless the levels have the numbers that follow from the promise."""
+    computed = certificate.levels()
+    kinds = get_type_hints(Level) | {"sentence": str}
+    alike = len(stated) == len(computed) and all(
+        isinstance(one, dict)
+        and problem(one, kinds) is None
+        and all(same_number(one[name], getattr(other, name)) for name in ("epsilon", "delta"))
+        and (one["times"] is None) == (other.times is None)
+        for one, other in zip(stated, computed, strict=True)
+    )
+    if not alike:
+        raise ParameterError("levels are not those of the promise")

@@ -64,10 +64,15 @@ def difference(stated: Promise | None, computed: Promise | None) -> str | None:
         names = ("k", "gamma")
     for name in names:
         one, other = getattr(stated, name), getattr(computed, name)
-        same = isclose(one, other, rel_tol=CLOSE, abs_tol=0.0) if name in numbers else one == other
+        same = same_number(one, other) if name in numbers else one == other
         if not same:
             return name
     return None
+
+
+def same_number(one: float | None, other: float | None) -> bool:
+    """Whether two numbers are equal, up to what machines may differ by."""
+    return one is other or (one is not None and other is not None and isclose(one, other, rel_tol=CLOSE))
 
 
 def _release(certificate: Certificate) -> Recomputed:
@@ -75,8 +80,12 @@ def _release(certificate: Certificate) -> Recomputed:
     counts = _public(certificate, "claims_per_object", tuple[int, ...], [1])
     if not counts or len(counts) > MOST_COUNTS or min(counts) < 1 or max(counts) > MOST_CLAIMS:
         raise ParameterError("public.claims_per_object is not what belongs there")
-    pattern = Pattern(np.array(counts, dtype=np.int64), 1)
-    return method.promise(pattern), None, method.synthetic
+    # Version 2 did not keep how many claims a user has at most.
+    most = _public(certificate, "claims_of_a_user", int | None)
+    if most is not None and not 1 <= most <= MOST_CLAIMS:
+        raise ParameterError("public.claims_of_a_user is not what belongs there")
+    pattern = Pattern(np.array(counts, dtype=np.int64), most or 1)
+    return method.promise(pattern), most and method.user_promise(pattern), method.synthetic
 
 
 def _noisy_claims(certificate: Certificate) -> Recomputed:

@@ -71,7 +71,7 @@ def release(
     (steward.html, statuses.csv, weights.csv: for your eyes only), both or neither.
 
     Example: crowdveil release claims.csv --object drug --user patient --value severity --range 0:10
-    --epsilon 2 -o out
+    --epsilon 1 -o out
     """
     from crowdveil.cli.console import announce_compiling, randomness, working
     from crowdveil.files import read_names
@@ -125,6 +125,12 @@ def _show(released: Released, *, as_json: bool) -> None:
     result = released.to_dict()
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
+    similar = result["for_you_only"]["similar_names"]
+    if similar:
+        warn(
+            f"names of users that differ only by case or blanks: {similar:,}. A person with two names is "
+            "protected as two persons: write names alike, and release again"
+        )
     if as_json:
         say_json(result)
         return
@@ -133,6 +139,10 @@ def _show(released: Released, *, as_json: bool) -> None:
     say(f"{claims:,} {kind} claims, from claims about {objects:,} objects ({result['method']})\n")
     say_table(["status", "objects"], [[name, f"{count:,}"] for name, count in result["statuses"].items()])
     say(f"\n{result['promise']['sentence']}")
+    for level in result["levels"]:
+        say(f"  {level['sentence']}")
+    if result["cap"] is not None:
+        say(f"Of each person at most {result['cap']} claims were used, chosen without looking at values.")
     outside = result["for_you_only"]["clamped_claims"]
     if outside:
         say(f"For you only: claims outside the range, pulled into it: {outside:,}")
@@ -146,7 +156,7 @@ def demo(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Release the bundled sample: 40 drugs, 120 patients, the severity of side effects (simulated).
+    """Release the bundled sample: 40 drugs, 3,000 patients, the severity of side effects (simulated).
 
     Example: crowdveil demo
     """
@@ -161,13 +171,13 @@ def demo(
 
     if not as_json:
         say("crowdveil release side_effects.csv --object drug --user patient --value severity \\")
-        say(f"    --range 0:10 --epsilon 2 -o {out}\n")
+        say(f"    --range 0:10 --epsilon 1 -o {out}\n")
     announce_compiling()
     account = Account(Ledger(default_path()), "crowdveil demo")
     columns = {"object": "drug", "user": "patient", "value": "severity"}
     with as_file(files("crowdveil") / "samples" / "side_effects.csv") as sample, working(None) as engine:
         released = run(
-            *(str(sample), Certified(2.0, Range(0, 10)), out, account),
+            *(str(sample), Certified(1.0, Range(0, 10)), out, account),
             columns=columns,
             engine=engine,
             force=force,

@@ -27,8 +27,15 @@ Resolution = Annotated[
     float | None, typer.Option(help="Smallest step that matters [range / 1000; certified: range / 2000].")
 ]
 Epsilon = Annotated[float | None, typer.Option(help="Differential privacy: how strong.")]
-Unit = Annotated[options.Unit | None, typer.Option(help="certified: who is protected [claim].")]
-Cap = Annotated[int | None, typer.Option(help="certified, unit user: claims used of each user.")]
+Unit = Annotated[
+    options.Unit | None, typer.Option(help="certified: who is protected, each person or each claim [user].")
+]
+Cap = Annotated[
+    int | None,
+    typer.Option(
+        help="certified, unit user: claims used of each [chosen from who claimed what; add-remove: needed]."
+    ),
+]
 Adjacency = Annotated[
     Literal["replace-one", "add-remove"] | None,
     typer.Option(help="certified: what neighbours differ in [replace-one]."),

@@ -19,6 +19,7 @@ Out = Annotated[str, typer.Option("-o", "--out", help="CSV or .parquet; - is sta
 TruthsOut = Annotated[str | None, typer.Option(help="Also write the truths here.", metavar="PATH")]
 Users = Annotated[int, typer.Option(help="How many users.")]
 Objects = Annotated[int, typer.Option(help="How many objects.")]
+Share = Annotated[float, typer.Option(help="Share of the objects that each user makes claims about.")]
 DataSeed = Annotated[int, typer.Option(help="Another seed, other data.")]
 
 app = typer.Typer(help="The papers' simulated data, seeded.", no_args_is_help=True, rich_markup_mode=None)
@@ -36,6 +37,7 @@ def claims(
     users: Users = 30,
     objects: Objects = 50,
     unreliable: Annotated[float, typer.Option(help="Share of users who claim anything.")] = 0.3,
+    share: Share = 1.0,
     seed: DataSeed = 1,
     force: Force = False,
     as_json: Json = False,
@@ -47,7 +49,7 @@ def claims(
     from crowdveil.randomness import seeded
     from crowdveil.simulation.claims import SimulatedClaims
 
-    simulation = SimulatedClaims(users=users, objects=objects, unreliable=unreliable)
+    simulation = SimulatedClaims(users=users, objects=objects, unreliable=unreliable, share=share)
     facts = {"unreliable": simulation.liars} if as_json else None
     _write(simulation.frame(rng=seeded(seed)), simulation.truths(), out, truths, force=force, facts=facts)
 
@@ -61,9 +63,7 @@ def sensing(
     lambda1: Annotated[
         float, typer.Option(help="Rate of users' error variances: their mean is 1/lambda1.")
     ] = 1.0,
-    share: Annotated[
-        float, typer.Option(help="Share of the objects that each user makes claims about.")
-    ] = 1.0,
+    share: Share = 1.0,
     seed: DataSeed = 1,
     force: Force = False,
     as_json: Json = False,

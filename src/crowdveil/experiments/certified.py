@@ -75,7 +75,9 @@ def simulated(settings: Settings) -> Outcome:
                 "Uniform, not private": _kernel_error(claims, Uniform(), components, settings),
             }
             for epsilon in EPSILONS:
-                fit = certified.fit(claims, Certified(epsilon, limits), rng=rng, engine=settings.engine)
+                fit = certified.fit(
+                    claims, Certified(epsilon, limits, unit="claim"), rng=rng, engine=settings.engine
+                )
                 by_method[f"certified, epsilon {epsilon:g}"] = _mass_error(fit.densities, components, limits)
                 by_method[f"plain histogram, epsilon {epsilon:g}"] = _mass_error(
                     plain_densities(fit.noisy), components, limits
@@ -145,7 +147,7 @@ def real(settings: Settings) -> Outcome:
                 for kind, background in (("certified", False), ("certified, background kept", True)):
                     fit = certified.fit(
                         scaled,
-                        Certified(epsilon, limits, background=background),
+                        Certified(epsilon, limits, unit="claim", background=background),
                         rng=seeded(seed),
                         engine=settings.engine,
                     )
@@ -154,7 +156,7 @@ def real(settings: Settings) -> Outcome:
                 plain = _medians(plain_densities(fit.noisy), limits)
                 scores.setdefault("plain histogram", []).append(error(plain))
             by_method |= {f"{kind}, epsilon {epsilon:g}": float(np.mean(e)) for kind, e in scores.items()}
-        useful = Certified(1.0, limits).usefulness(Pattern.of(scaled))
+        useful = Certified(1.0, limits, unit="claim").usefulness(Pattern.of(scaled))
         rows += [
             {"dataset": dataset.name, "method": m, "centre_error": e, "claims_times_epsilon_1": useful}
             for m, e in by_method.items()

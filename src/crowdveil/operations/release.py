@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdveil.claims import Claims
+from crowdveil.certificates.certificate import of_release
+from crowdveil.claims import Claims, similar_names
 from crowdveil.engines import LocalEngine
 from crowdveil.files import read_claims
 from crowdveil.operations.spending import Account, Cost, spend
@@ -25,6 +26,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    similar_names: int  # names of users that differ from another only by case or blanks: for the steward too
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data; `for_you_only` is not for publication."""
@@ -35,10 +37,12 @@ class Released:
             "seeded": self.release.seeded,
             "synthetic": self.release.synthetic,
             "promise": self.release.promise.to_dict(),
+            "levels": [level.to_dict() for level in of_release(self.release).levels()],
+            "cap": self.release.parameters.get("cap"),
             "objects": len(self.release.objects),
             "released_claims": len(self.release),
             "statuses": self.release.status_counts(),
-            "for_you_only": {"clamped_claims": self.outside},
+            "for_you_only": {"clamped_claims": self.outside, "similar_names": self.similar_names},
         }
 
 
@@ -79,6 +83,7 @@ def release(
     rng, engine = rng or secure(), engine or LocalEngine()
     check_bundle(out, source, force=force)
     raw = read_claims(source, **(columns or {}))
+    parameters = parameters.settled(raw)
     claims = parameters.used(raw)
     pattern = Pattern.of(claims)
     if not insist:
@@ -96,7 +101,7 @@ def release(
         write_bundle(out, drawn, claims, force=force)
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters))
+    return Released(drawn, out, _outside(raw, parameters), similar_names(raw.users))
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

@@ -114,8 +114,8 @@ class Attempts(DrawnOnGrid):
         return _least_epsilon(tuple(sizes.tolist()), *test)
 
     def public(self, pattern: Pattern) -> dict[str, Any]:
-        """The distinct numbers of claims per object."""
-        return {"claims_per_object": np.unique(pattern.per_object).tolist()}
+        """The distinct numbers of claims per object, and the largest of a user."""
+        return {"claims_per_object": np.unique(pattern.per_object).tolist(), **super().public(pattern)}
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters, as the certificate prints them."""

@@ -126,6 +126,7 @@ class Basic(ReleaseMethod):
                 claims.offsets, grid, scale.numerator, scale.denominator, key, nonces, first, last, noisy
             ),
         )
+        pattern = Pattern.of(claims)
         return Release(
             objects=claims.objects,
             offsets=claims.offsets,
@@ -133,7 +134,9 @@ class Basic(ReleaseMethod):
             statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
             method=self.name,
             parameters=self.to_dict(),
-            promise=self.promise(Pattern.of(claims)),
+            promise=self.promise(pattern),
+            user_promise=self.user_promise(pattern),
+            public=self.public(pattern),
             seeded=not rng.private,
             synthetic=self.synthetic,
         )

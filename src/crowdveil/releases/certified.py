@@ -13,7 +13,7 @@ docs/guarantees/certified.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
 from typing import Any, ClassVar, Literal
@@ -28,10 +28,11 @@ from crowdveil.arrays import Floats, Singles
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Adjacency, Guarantee, Unit, rational
+from crowdveil.guarantee import ONE_NAME, Adjacency, Guarantee, Unit, rational
 from crowdveil.public_range import Range, check_resolution
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.epsilon_split import EpsilonSplit
+from crowdveil.releases.expected_error import chosen_cap
 from crowdveil.releases.histogram import Histograms, noisy_histograms, pair_distances, pair_noise
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.neighbours import Neighbours
@@ -70,7 +71,8 @@ class Certified(ReleaseMethod):
     resolution:
         The smallest distance that matters; by default 1/2000 of the range.
     unit, adjacency, cap:
-        The neighbouring datasets: see `Neighbours`.
+        The neighbouring datasets: see `Neighbours`. For users, the cap is by default chosen from the public
+        pattern of who made claims about what (`expected_error.py`); under add-remove it must be given.
     delta:
         For unit "user": with a delta above 0 the histograms get Gaussian noise, which is less than Laplace
         noise for users with many claims.
@@ -91,7 +93,7 @@ class Certified(ReleaseMethod):
     range: Range
     per_object: int = 30
     resolution: float | None = None
-    unit: Unit = "claim"
+    unit: Unit = "user"
     adjacency: Adjacency = "replace-one"
     cap: int | None = None
     delta: float = 0.0
@@ -112,19 +114,23 @@ class Certified(ReleaseMethod):
             raise ParameterError(f"the resolution {self.step:g} does not suit the range")
         # Shares of epsilon are thousandths. Noise for the smallest share must exist, or nothing is charged.
         least = self.budget / 1000
-        pair_noise(least, self.neighbours)
+        pair_noise(least, self._least_neighbours)
         if self.reliability:
-            count_noise(4 * self.neighbours.claims * MOST_STEPS, least)
+            count_noise(4 * self._least_neighbours.claims * MOST_STEPS, least)
 
     def _check_scope(self) -> None:
-        _ = self.neighbours
+        if self.leaves_cap and not self._least_neighbours.replaced:
+            raise ParameterError(
+                "where persons come and go the cap on claims of each (--cap) must be declared: a number that "
+                "was read off the claims would give away how many there are"
+            )
         if not 0 <= self.delta < 1:
             raise ParameterError(f"delta must be in [0, 1), not {self.delta}")
         if self.delta and (self.delta < LEAST_DELTA or self.epsilon < LEAST_EPSILON):
             raise ParameterError(
                 f"with a delta epsilon must be at least {LEAST_EPSILON:g} and delta at least {LEAST_DELTA:g}"
             )
-        if self.objects is not None and (self.neighbours.replaced or self.pooled):
+        if self.objects is not None and (self._least_neighbours.replaced or self.pooled):
             raise ParameterError("a list of objects is for adjacency add-remove, and not pooled")
         if self.delta and (self.unit == "claim" or self.pooled):
             raise ParameterError(
@@ -158,9 +164,27 @@ class Certified(ReleaseMethod):
         return rational(self.epsilon, what="epsilon", limit=DENOMINATOR)
 
     @property
+    def leaves_cap(self) -> bool:
+        """Whether the cap is left to the public pattern of claims."""
+        return self.unit == "user" and self.cap is None
+
+    @property
     def neighbours(self) -> Neighbours:
         """The neighbouring datasets."""
+        if self.leaves_cap:
+            raise ParameterError("the cap on claims of each user is not chosen yet: see `settled`")
         return Neighbours(self.unit, self.adjacency, self.cap)
+
+    @property
+    def _least_neighbours(self) -> Neighbours:
+        """The neighbouring datasets, with the smallest cap where none is chosen yet."""
+        return Neighbours(self.unit, self.adjacency, 1 if self.leaves_cap else self.cap)
+
+    def settled(self, claims: Claims) -> Certified:
+        """With a cap, chosen from the public pattern of claims where none is given."""
+        if not self.leaves_cap:
+            return self
+        return replace(self, cap=chosen_cap(claims, self.epsilon, delta=self.delta, pooled=self.pooled))
 
     def promise(self, pattern: Pattern) -> Guarantee:
         """The guarantee of a release: the requested epsilon, which its events do not exceed."""
@@ -198,6 +222,7 @@ class Certified(ReleaseMethod):
         assumptions.append("whatever else is published from the same claims is added to the ledger")
         if self.cap is not None:
             assumptions.append(f"at most {self.cap} claims of a user were used, chosen without their values")
+            assumptions.append(ONE_NAME)
         return tuple(assumptions)
 
     def used(self, claims: Claims) -> Claims:
@@ -269,6 +294,7 @@ def fit(
     """The release and, with `keep`, its densities."""
     rng = rng or secure()
     engine = engine or LocalEngine()
+    parameters = parameters.settled(claims)
     claims = parameters.used(claims)
     noisy = private_part(claims, parameters, rng=rng, engine=engine)
     count, names = parameters.per_object, claims.objects
@@ -318,6 +344,7 @@ def _pooled(claims: Claims) -> Claims:
 
 def _published(claims: Claims, values: Floats, parameters: Certified, *, seeded: bool) -> Release:
     count, per_object = values.shape
+    pattern = Pattern.of(claims)
     return Release(
         objects=claims.objects,
         offsets=np.arange(count + 1, dtype=np.int64) * per_object,
@@ -325,6 +352,8 @@ def _published(claims: Claims, values: Floats, parameters: Certified, *, seeded:
         statuses=np.full(count, Status.released, dtype=np.int8),
         method=parameters.name,
         parameters=parameters.to_dict(),
-        promise=parameters.promise(Pattern.of(claims)),
+        promise=parameters.promise(pattern),
+        user_promise=parameters.user_promise(pattern),
         seeded=seeded,
+        public=parameters.public(pattern),
     )

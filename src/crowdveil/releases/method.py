@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from crowdveil.accounting.events import Event, PrivateEvent
+from crowdveil.accounting.rounding import up
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.guarantee import ONE_NAME, Guarantee, NoGuarantee, Promise, Scope
 from crowdveil.plain_data import construct, fits
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure
@@ -44,6 +46,27 @@ class ReleaseMethod(ABC):
         The pattern is used only where it is public: never under adjacency add-remove.
         """
 
+    def user_promise(self, pattern: Pattern) -> Promise | None:
+        """The promise to the user with the most claims about all of them, for methods that protect claims.
+
+        None where that number is not public, and for methods that protect users anyway. The parts of a
+        release are drawn object by object, so what is promised about each claim composes over a user's.
+        """
+        promise = self.promise(pattern)
+        if not isinstance(promise, Guarantee) or promise.scope != Scope("claim", "replace-one", "central"):
+            return None
+        most = max(1, pattern.most)
+        epsilon, delta = (up(Fraction(number) * most) for number in (promise.epsilon, promise.delta))
+        if delta >= 1:
+            return NoGuarantee(f"the deltas of {most} claims of one user add up to 1 or more")
+        return self.to_users(promise, epsilon, delta)
+
+    @staticmethod
+    def to_users(promise: Guarantee, epsilon: float, delta: float) -> Guarantee:
+        """A promise about claims as one to users about all their claims, at another price."""
+        assumptions = (*promise.assumptions, ONE_NAME)
+        return replace(promise, unit="user", epsilon=epsilon, delta=delta, assumptions=assumptions)
+
     def guarantee(self, epsilon: float) -> Guarantee:
         """The guarantee of a release that costs `epsilon`, for methods whose epsilon depends on counts."""
         raise ParameterError(f"the epsilon of {self.name} follows from its parameters, it is not {epsilon:g}")
@@ -52,6 +75,13 @@ class ReleaseMethod(ABC):
         """The noisy events of a release; the promise is their composition."""
         promise = self.promise(pattern)
         return (PrivateEvent(promise.epsilon, promise.delta),) if isinstance(promise, Guarantee) else ()
+
+    def settled(self, claims: Claims) -> Self:  # noqa: ARG002, most methods leave nothing open
+        """The method with everything decided that its parameters leave to the public pattern of the claims.
+
+        Values are not looked at.
+        """
+        return self
 
     def used(self, claims: Claims) -> Claims:
         """The claims that a release uses, with values clamped to the range; idempotent."""
@@ -70,9 +100,9 @@ class ReleaseMethod(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON data, for the certificate and the ledger."""
 
-    def public(self, pattern: Pattern) -> dict[str, Any]:  # noqa: ARG002, most promises need no count
-        """Public numbers besides the parameters on which the promise depends, as plain JSON data."""
-        return {}
+    def public(self, pattern: Pattern) -> dict[str, Any]:
+        """Public numbers besides the parameters on which the promises depend, as plain JSON data."""
+        return {} if self.user_promise(pattern) is None else {"claims_of_a_user": max(1, pattern.most)}
 
     @classmethod
     def from_dict(cls, stated: Mapping[str, Any]) -> Self:
@@ -127,4 +157,5 @@ def release(
     Nothing is charged to a ledger: `operations.release` charges one, and so does the command.
 
     """
+    parameters = parameters.settled(claims)
     return parameters.draw(parameters.used(claims), rng=rng or secure(), engine=engine or LocalEngine())

@@ -58,12 +58,14 @@ class Release:
     promise: Promise
     seeded: bool
     synthetic: bool = True
-    public: Mapping[str, Any] = field(default_factory=dict)  # public numbers on which the promise depends
+    user_promise: Promise | None = None  # about all claims of a user, where that is known to differ
+    public: Mapping[str, Any] = field(default_factory=dict)  # public numbers on which the promises depend
     weights: Weights | None = None
 
     def __post_init__(self) -> None:
         if self.seeded:
             object.__setattr__(self, "promise", SEEDED)
+            object.__setattr__(self, "user_promise", self.user_promise and SEEDED)
 
     def __len__(self) -> int:
         return int(self.values.size)

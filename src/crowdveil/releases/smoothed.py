@@ -26,7 +26,7 @@ from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
-from crowdveil.guarantee import Guarantee, rational
+from crowdveil.guarantee import Guarantee, Promise, rational
 from crowdveil.kernels.smoothed import draw_smoothed
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness import Randomness
@@ -84,6 +84,7 @@ class DrawnOnGrid(ReleaseMethod):
 
     def published(self, claims: Claims, counts: Ints, drawn: Ints, *, seeded: bool) -> Release:
         """The release of the cells `drawn`, of which object i has `counts[i]`, possibly 0."""
+        pattern = Pattern.of(claims)
         return Release(
             objects=claims.objects,
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -91,9 +92,10 @@ class DrawnOnGrid(ReleaseMethod):
             statuses=np.where(counts > 0, Status.released, Status.shortfall).astype(np.int8),
             method=self.name,
             parameters=self.to_dict(),
-            promise=self.promise(Pattern.of(claims)),
+            promise=self.promise(pattern),
+            user_promise=self.user_promise(pattern),
             seeded=seeded,
-            public=self.public(Pattern.of(claims)),
+            public=self.public(pattern),
         )
 
     def _public_grid(self) -> dict[str, Any]:
@@ -185,6 +187,13 @@ class Smoothed(DrawnOnGrid):
         """The guarantee of a release, with the epsilon of the object with the fewest claims."""
         return self.guarantee(self.epsilon(int(pattern.per_object.min())))
 
+    def user_promise(self, pattern: Pattern) -> Promise | None:
+        """The guarantee of the user with the most claims: that of as many times the draws, at `delta`."""
+        most, least = max(1, pattern.most), int(pattern.per_object.min())
+        if most * self.per_object > LARGEST_DRAWS:
+            return super().user_promise(pattern)
+        return self.to_users(self.promise(pattern), self.epsilon(least, claims_per_user=most), self.delta)
+
     def epsilon(self, n: int, *, claims_per_user: int = 1) -> float:
         """The epsilon at `delta` for one claim or a user with several, if objects have at least n claims."""
         if n < 1 or claims_per_user < 1:
@@ -195,8 +204,8 @@ class Smoothed(DrawnOnGrid):
         return pair_epsilon(low_q, high_a, self.per_object * claims_per_user, self.delta)
 
     def public(self, pattern: Pattern) -> dict[str, Any]:
-        """The smallest number of claims of an object."""
-        return {"claims_per_object": [int(pattern.per_object.min())]}
+        """The smallest number of claims of an object, and the largest of a user."""
+        return {"claims_per_object": [int(pattern.per_object.min())], **super().public(pattern)}
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters, as the certificate prints them."""

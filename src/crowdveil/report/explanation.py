@@ -105,6 +105,7 @@ class Explanation:
             "assumed": self.assumed,
             "not_promised": self.not_promised,
             "figures": self.figures,
+            "levels": [level.to_dict() for level in self.certificate.levels()],
             "sentence": promise["sentence"],
         }
 
@@ -140,11 +141,17 @@ def _private(certificate: Certificate, promise: Guarantee) -> Explanation:
     strength = f"epsilon = {epsilon}" + (f", delta = {rounded_up(promise.delta)}" if promise.delta else "")
     who = [f"Protected is {_WHO[unit]}."]
     if promise.adjacency == "replace-one":
-        hidden = "who took part" if unit == "user" else f"that a {unit} exists, and whose it is,"
-        who.append(f"What it says is hidden; {hidden} counts as public.")
+        said, known = "What it says", f"that a {unit} exists, and whose it is,"
+        if unit == "user":
+            said, known = "What they said", "who took part, and about what,"
+        who.append(f"{said} is hidden; {known} counts as public.")
     else:
         hidden = "they took part" if unit == "user" else "it is there"
-        who.append(f"Even whether {hidden} at all is hidden.")
+        said = "what they said" if unit == "user" else "which value it has"
+        who.append(
+            f"Hidden is whether {hidden} at all. Hidden less well, by twice epsilon, is {said}: to tell two "
+            "apart is to tell each from nothing."
+        )
     if not certificate.synthetic:
         who.append(
             "Each released value is somebody's own, with noise added that hides it that well and no more."
@@ -157,13 +164,17 @@ def _private(certificate: Certificate, promise: Guarantee) -> Explanation:
         ),
         who=who,
         from_whom=_FROM_WHOM[promise.trust],
-        how_strongly=[*_strength(promise), *_several(promise)],
+        how_strongly=[*_in_numbers(certificate), *_strength(promise), *_several(promise)],
         assumed=[sentence(text) for text in promise.assumptions]
         + ["The release was made by crowdveil as it is published, with randomness that stayed secret."],
         not_promised=[sentence(text) for text in certificate.not_promised()] + _ALWAYS,
         figures=beliefs.figures(promise),
         made=_method_remarks(certificate),
     )
+
+
+def _in_numbers(certificate: Certificate) -> list[str]:
+    return [f"In numbers: {'; '.join(level.sentence() for level in certificate.levels())}."]
 
 
 def _strength(promise: Guarantee) -> list[str]:

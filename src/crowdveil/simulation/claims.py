@@ -8,10 +8,30 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Flags, Floats
 from crowdveil.claims import Claims
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness
+
+
+def check_share(share: float) -> None:
+    """Raise `ParameterError` unless it is a share of objects that a user can make claims about."""
+    if not 0 < share <= 1:
+        raise ParameterError(
+            f"the share of objects that a user makes claims about must be in (0, 1], not {share:g}"
+        )
+
+
+def claims_of_a_user(objects: int, share: float) -> int:
+    """The number of claims of each user: that share of the objects, at least one."""
+    return max(1, round(share * objects))
+
+
+def chosen_by_lot(uniforms: Floats, objects: int, share: float) -> Flags:
+    """For all pairs of object and user, object by object: whether the user makes a claim about it."""
+    ranks = np.argsort(np.argsort(uniforms.reshape(objects, -1), axis=0), axis=0)
+    chosen: Flags = (ranks < claims_of_a_user(objects, share)).ravel()
+    return chosen
 
 
 @dataclass(frozen=True)
@@ -25,6 +45,7 @@ class SimulatedClaims:
     users: int = 30
     objects: int = 50
     unreliable: float = 0.3
+    share: float = 1.0  # of the objects that each user makes claims about
     centre: float = 5.0
     spread: float = 0.5
     low: float = 0.0
@@ -35,6 +56,7 @@ class SimulatedClaims:
             raise ParameterError("a simulation needs at least one user and one object")
         if not 0 <= self.unreliable <= 1:
             raise ParameterError(f"the share of unreliable users must be in [0, 1], not {self.unreliable:g}")
+        check_share(self.share)
 
     @property
     def liars(self) -> int:
@@ -50,20 +72,24 @@ class SimulatedClaims:
         )
 
     def frame(self, *, rng: Randomness) -> pl.DataFrame:
-        """Columns object, user, value: one claim of every user about every object."""
+        """Columns object, user, value: one claim of every user about each of the objects chosen by lot."""
         normals = rng.stream("reliable", purpose="simulation").normals(self.objects * self.users)
         uniforms = rng.stream("unreliable", purpose="simulation").uniforms(self.objects * self.users)
         unreliable = np.tile(np.arange(self.users) < self.liars, self.objects)
         reliable = self.centre + self.spread * normals
         values = np.where(unreliable, self.low + (self.high - self.low) * uniforms, reliable)
         objects, users = self.names()
-        return pl.DataFrame(
+        all_claims = pl.DataFrame(
             {
                 "object": np.repeat(objects, self.users),
                 "user": np.tile(users, self.objects),
                 "value": values,
             }
         )
+        if self.share == 1:
+            return all_claims
+        uniforms = rng.stream("lots", purpose="simulation").uniforms(self.objects * self.users)
+        return all_claims.filter(pl.Series(chosen_by_lot(uniforms, self.objects, self.share)))
 
     def truths(self) -> pl.DataFrame:
         """Columns object, value, spread: the normal distribution of reliable claims."""

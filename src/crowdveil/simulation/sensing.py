@@ -18,7 +18,7 @@ from crowdveil.claims import Claims
 from crowdveil.errors import ParameterError
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, Stream
-from crowdveil.simulation.claims import SimulatedClaims
+from crowdveil.simulation.claims import SimulatedClaims, check_share, chosen_by_lot, claims_of_a_user
 
 _MARGIN = 10.0  # margin of the public range around the truths, in units of 1/sqrt(lambda1)
 
@@ -43,10 +43,7 @@ class SimulatedSensing:
             raise ParameterError("a simulation needs at least one user and one object")
         if not 1e-12 <= self.lambda1 <= 1e12:
             raise ParameterError(f"lambda1 must be a number from 1e-12 to 1e12, not {self.lambda1:g}")
-        if not 0 < self.share <= 1:
-            raise ParameterError(
-                f"the share of objects that a user makes claims about must be in (0, 1], not {self.share:g}"
-            )
+        check_share(self.share)
 
     @property
     def range(self) -> Range:
@@ -57,7 +54,7 @@ class SimulatedSensing:
     @property
     def claims_of_a_user(self) -> int:
         """Number of claims of each user."""
-        return max(1, round(self.share * self.objects))
+        return claims_of_a_user(self.objects, self.share)
 
     def names(self) -> tuple[list[str], list[str]]:
         """Names of objects and users, zero-padded so that alphabetical order is numerical order."""
@@ -89,17 +86,14 @@ class SimulatedSensing:
                 "value": values.ravel(),
             }
         )
-        return all_claims if self.share == 1 else all_claims.filter(pl.Series(self._selected(rng).ravel()))
+        if self.share == 1:
+            return all_claims
+        uniforms = _stream(rng, "lots").uniforms(self.objects * self.users)
+        return all_claims.filter(pl.Series(chosen_by_lot(uniforms, self.objects, self.share)))
 
     def claims(self, *, rng: Randomness) -> Claims:
         """The claims of `frame`."""
         return Claims.from_frame(self.frame(rng=rng), object="object", user="user", value="value")
-
-    def _selected(self, rng: Randomness) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """Mask, (objects, users), of the claims that users make."""
-        uniforms = _stream(rng, "lots").uniforms(self.objects * self.users).reshape(self.objects, self.users)
-        ranks = np.argsort(np.argsort(uniforms, axis=0), axis=0)
-        return ranks < self.claims_of_a_user
 
 
 def _stream(rng: Randomness, name: str) -> Stream:
