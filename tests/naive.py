@@ -311,3 +311,13 @@ def expected_error(x: Floats, w: Floats, h: float, released: int) -> float:
     bias = float(np.trapezoid((density(points, x, w, h) - mean) ** 2, points))
     energy = 1 / (2 * math.sqrt(math.pi) * h)
     return bias + (energy - float(np.trapezoid(mean**2, points))) / released
+
+
+def kept_by_cap(claims: Claims, cap: int) -> Floats:
+    """The expected number of claims of each object that a cap leaves: min(1, C / N) of each user's claim."""
+    sizes = [int(np.count_nonzero(claims.user_codes == user)) for user in range(len(claims.users))]
+    kept = np.zeros(len(claims.objects))
+    for i in range(len(claims.objects)):
+        for user in claims.user_codes[claims.offsets[i] : claims.offsets[i + 1]]:
+            kept[i] += min(1.0, cap / sizes[user])
+    return kept

@@ -206,6 +206,13 @@ USED = (
         (SENSITIVITIES,),
     ),
     Mutation(
+        "a cap for users that follows their values",
+        "releases/expected_error.py",
+        "    sizes = claims.claims_per_user()\n",
+        "    sizes = np.bincount(claims.user_codes[claims.values > 0], minlength=len(claims.users))\n",
+        ("releases/test_expected_error.py::test_the_cap_does_not_depend_on_any_value",),
+    ),
+    Mutation(
         "a refusal that tells the number of claims where claims come and go",
         "releases/certified.py",
         "if self.neighbours.replaced and self.usefulness(pattern) < USEFUL:",
