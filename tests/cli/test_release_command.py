@@ -193,7 +193,9 @@ def test_persons_are_protected_unless_claims_are_asked_for(
     asked = ("release", claims_csv, "--range", "0:10", "--epsilon", 9, "--insist")
     persons = run(*asked, "-o", tmp_path / "persons")
     assert "Differential privacy for each user with epsilon = 9" in persons.out
-    assert "a person, with everything they said: epsilon 9\n  each of their claims: epsilon 9\n" in persons.out
+    assert (
+        "a person, with everything they said: epsilon 9\n  each of their claims: epsilon 9\n" in persons.out
+    )
     assert "claims were used, chosen without looking at values" in persons.out
     claims = run(*asked, "--unit", "claim", "-o", tmp_path / "claims")
     assert "each claim: epsilon 9\n  a person with 6 claims, and nobody has more: epsilon 54\n" in claims.out
