@@ -10,6 +10,7 @@ from typing import Any
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.files import read_claims
+from crowdveil.guarantee import Guarantee
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
@@ -83,13 +84,7 @@ def release(
     pattern = Pattern.of(claims)
     if not insist:
         parameters.refuse_useless(pattern)
-    cost = Cost(
-        parameters.promise(pattern),
-        parameters.name,
-        parameters.to_dict(),
-        parameters.events(pattern),
-        seeded=not rng.private,
-    )
+    cost = cost_of(parameters, pattern, rng)
 
     def write(drawn: Release) -> None:
         engine.progress("writing", 0.0)
@@ -97,6 +92,20 @@ def release(
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
     return Released(drawn, out, _outside(raw, parameters))
+
+
+def cost_of(parameters: ReleaseMethod, pattern: Pattern, rng: Randomness) -> Cost:
+    """What a release costs; how many claims a user has is told where that is public."""
+    promise = parameters.promise(pattern)
+    public = isinstance(promise, Guarantee) and promise.adjacency == "replace-one"
+    return Cost(
+        promise,
+        parameters.name,
+        parameters.to_dict(),
+        parameters.events(pattern),
+        seeded=not rng.private,
+        claims_of_a_user=max(1, pattern.most) if public else None,
+    )
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
