@@ -341,6 +341,20 @@ LEDGER = (
         ("ledger/test_totals.py",),
     ),
     Mutation(
+        "a hard link with an account of its own",
+        "ledger/store.py",
+        "            new = replace(new, dataset=known_as(new.dataset, _read_datasets(db)))\n",
+        "",
+        ("ledger/test_ledger_names.py",),
+    ),
+    Mutation(
+        "a pipe that is known by its path",
+        "ledger/names.py",
+        'if source == "-" or (os.access(source, os.F_OK) and not _same(path, source)):',
+        'if source == "-":',
+        ("ledger/test_ledger_names.py",),
+    ),
+    Mutation(
         "the observed number of claims of a user where claims come and go",
         "operations/release.py",
         'public = isinstance(promise, Guarantee) and promise.adjacency == "replace-one"',
@@ -482,8 +496,8 @@ LOCAL = (
     Mutation(
         "lists that were read off the claims charged as declared",
         "operations/perturb.py",
-        "request.cost(mechanism, description, declared=answers.declared)",
-        "request.cost(mechanism, description, declared=True)",
+        "description, declared=answers.declared, of_a_user=len(answers.objects)",
+        "description, declared=True, of_a_user=len(answers.objects)",
         (PERTURB,),
     ),
     Mutation(

@@ -19,7 +19,7 @@ from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterE
 from crowdveil.guarantee import Guarantee, Promise, Scope
 from crowdveil.ledger.budgets import admit, standing_budget
 from crowdveil.ledger.entries import Budget, Charge, Total, decimal
-from crowdveil.ledger.names import checked
+from crowdveil.ledger.names import checked, known_as
 from crowdveil.ledger.schema import APPLICATION, LEDGER_VERSION, schema
 from crowdveil.ledger.totals import total_of
 
@@ -65,7 +65,8 @@ class Ledger:
         The first `budget` of a dataset declares it in the scope of this promise and cannot be changed; it
         counts every release by what that costs in its scope. Raises `BudgetExceeded` if the charge does not
         fit or nothing bounds its cost there, and `ParameterError` if the budget differs from the declared
-        one; then nothing is written.
+        one; then nothing is written. A dataset that is the path of a file is charged where another path of
+        that file was (`names.known_as`).
         """
         if claims_of_a_user is not None:
             check_whole(claims_of_a_user, "the number of claims of a user")
@@ -76,6 +77,7 @@ class Ledger:
             claims_of_a_user=claims_of_a_user,
         )
         with self._transaction(write=True) as db:
+            new = replace(new, dataset=known_as(new.dataset, _read_datasets(db)))
             before, declared = _read_charges(db, new.dataset), _read_budgets(db).get(new.dataset)
             standing = standing_budget(declared, new, budget)
             if standing is not None and not seeded:
@@ -120,6 +122,7 @@ class Ledger:
             if not self._holds_a_ledger(db):
                 return [], []
             try:
+                name = name and known_as(name, _read_datasets(db))
                 charges, budgets = _read_charges(db, name, detailed=True), _read_budgets(db)
             except (ParameterError, TypeError, ValueError, RecursionError):
                 raise InputError(f"{self.path}: parameters or events of an entry are damaged") from None
@@ -202,6 +205,11 @@ def _new_charge(dataset: str, promise: Promise, *, method: str, seeded: bool) ->
         scope = promise.scope
     kind = promise.to_dict()["kind"]
     return Charge(0, _now(), dataset, method, kind, epsilon, delta, scope, seeded)
+
+
+def _read_datasets(db: sqlite3.Connection) -> list[str]:
+    """The names of all datasets, in the order of their first charges."""
+    return [name for (name,) in db.execute("SELECT dataset FROM charges GROUP BY dataset ORDER BY min(id)")]
 
 
 def _read_charges(db: sqlite3.Connection, dataset: str | None, *, detailed: bool = False) -> list[Charge]:
