@@ -10,8 +10,8 @@ from typing import Any
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.files import read_claims
-from crowdveil.guarantee import Guarantee
-from crowdveil.operations.spending import Account, Cost, spend
+from crowdveil.operations.release_claims import cost_of
+from crowdveil.operations.spending import Account, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
@@ -92,20 +92,6 @@ def release(
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
     return Released(drawn, out, _outside(raw, parameters))
-
-
-def cost_of(parameters: ReleaseMethod, pattern: Pattern, rng: Randomness) -> Cost:
-    """What a release costs; how many claims a user has is told where that is public."""
-    promise = parameters.promise(pattern)
-    public = isinstance(promise, Guarantee) and promise.adjacency == "replace-one"
-    return Cost(
-        promise,
-        parameters.name,
-        parameters.to_dict(),
-        parameters.events(pattern),
-        seeded=not rng.private,
-        claims_of_a_user=max(1, pattern.most) if public else None,
-    )
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
