@@ -2,7 +2,8 @@
 
     from crowdveil import Certified, Claims, Range, release
     claims = Claims.from_frame(table, object="drug", user="patient", value="severity")
-    released = release(claims, Certified(epsilon=2, range=Range(0, 10)))
+    asked = Certified(epsilon=2, range=Range(0, 10))
+    released = release(claims, asked, ledger="ledger.sqlite3", dataset="side-effects")
     released.to_frame(), released.promise.sentence()
 
 Names are imported when they are first used, so that `import crowdveil` costs nothing.
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from crowdveil.labels import Labels
     from crowdveil.ledger import Ledger
     from crowdveil.local import Laplace, VariancePerUser, perturb
+    from crowdveil.operations.release_claims import release
     from crowdveil.public_range import Range
     from crowdveil.randomness import secure, seeded
     from crowdveil.records import Records, Schema
     from crowdveil.releases.basic import Basic
     from crowdveil.releases.certified import Certified
     from crowdveil.releases.deniability import PrivacyTest
-    from crowdveil.releases.method import release
     from crowdveil.releases.priscrowd import PrisCrowd, Uniform
     from crowdveil.releases.result import Release, Status
     from crowdveil.report.bundle import write_bundle
@@ -66,7 +67,7 @@ _HOMES = {
     "one_coin": "truth.one_coin",
     "perturb": "local",
     "read_claims": "files",
-    "release": "releases.method",
+    "release": "operations.release_claims",
     "secure": "randomness",
     "seeded": "randomness",
     "synthesize": "synthesis.simulated",

@@ -19,6 +19,7 @@ app = typer.Typer()
 app.command()(ledger)
 
 CLAIM = Guarantee(0.1, 1e-6, "claim", "replace-one", "central")
+COMES = Guarantee(1.0, 0.0, "claim", "add-remove", "central")
 USER = Guarantee(2.5, 0.0, "user", "add-remove", "central")
 
 
@@ -37,10 +38,13 @@ def book(tmp_path: Path) -> Ledger:
     """A ledger in which everything has happened."""
     book = Ledger(tmp_path / "ledger.sqlite3")
     for _ in range(3):
-        book.completed(book.charge("drugs", CLAIM, method="basic", seeded=False, budget=1))
+        book.completed(
+            book.charge("drugs", CLAIM, method="basic", seeded=False, claims_of_a_user=2, budget=1)
+        )
     book.charge("drugs", CLAIM, method="basic", seeded=True)
     book.charge("trial", CLAIM, method="basic", seeded=False)
     book.charge("trial", USER, method="certified", seeded=False)
+    book.completed(book.charge("marks", COMES, method="certified", seeded=False))
     book.completed(book.charge("paper", NoGuarantee("why"), method="priscrowd", seeded=False))
     return book
 
@@ -58,12 +62,17 @@ def test_spending_budget_and_what_is_left_are_shown(book: Ledger) -> None:
     text = _told("--ledger", book.path)
     assert str(book.path) in text
     assert _row(text, "drugs", "each claim, replace-one, central", "0.3", "3e-6", "1", "0.7")
-    assert _row(text, "trial", "each claim, replace-one, central", "0.1", "1e-6", "none", "-")
-    assert _row(text, "trial", "each user, add-remove, central", "2.5", "0", "none", "-")
+    assert _row(text, "drugs", "each user, replace-one, central", "0.6", "6.31554e-6", "none", "-")
+    assert _row(text, "trial", "each claim, replace-one, central", "5.1", "1e-6", "none", "-")
+    assert _row(text, "trial", "each user, add-remove, central", "not bounded", "not bounded", "none", "-")
+    assert _row(text, "marks", "each user, add-remove, central", "k", "0", "none", "-")
     assert _row(text, "paper", "nobody", "unbounded", "unbounded", "none", "-")
     assert "drugs: seeded runs: 1. They are NOT PRIVATE" in text
     assert "trial: charges whose release was not written: 2." in text
-    assert "trial: epsilons that protect different things are not added up." in text
+    assert "trial: where a total is not bounded, some release promises nothing" in text
+    assert "k is the number of claims of a user" in text
+    assert "a person with two names is two users" in text
+    assert "Every release counts in each row of its dataset" in text
     assert "paper: releases without a differential privacy guarantee: 1." in text
     assert "drugs: charges whose release" not in text
 
@@ -75,6 +84,7 @@ def test_entries_are_shown(book: Ledger) -> None:
         ["drugs", "basic", "0.1", "1e-6", "not private (seeded)", "recorded, not released"],
         ["trial", "basic", "0.1", "1e-6", "private", "charged, not released"],
         ["trial", "certified", "2.5", "0", "private", "charged, not released"],
+        ["marks", "certified", "1", "0", "private", "released"],
         ["paper", "priscrowd", "-", "-", "no guarantee", "released"],
     ]
 
@@ -89,10 +99,20 @@ def test_one_dataset_alone_is_shown(book: Ledger) -> None:
 def test_json_says_the_same(book: Ledger) -> None:
     told = json.loads(_told("--ledger", book.path, "--json"), parse_constant=_refuse)
     claim = {"unit": "claim", "adjacency": "replace-one", "trust": "central"}
-    drugs, trial, paper = told["datasets"]
+    user = claim | {"unit": "user"}
+    drugs, trial, marks, paper = told["datasets"]
     assert drugs == {
         "dataset": "drugs",
-        "spent": [{"scope": claim, "epsilon": 0.3, "delta": 3e-6, "charges": 3}],
+        "spent": [
+            {
+                **{"scope": user, "epsilon": 0.6, "delta": 6.31554e-6, "epsilon_in_words": "0.6"},
+                **{"charges": 3, "not_bounded": 0},
+            },
+            {
+                **{"scope": claim, "epsilon": 0.3, "delta": 3e-6, "epsilon_in_words": "0.3"},
+                **{"charges": 3, "not_bounded": 0},
+            },
+        ],
         "budget": {"epsilon": 1.0, "scope": claim},
         "left": 0.7,
         "unbounded": False,
@@ -100,7 +120,10 @@ def test_json_says_the_same(book: Ledger) -> None:
         "seeded": 1,
         "not_released": 0,
     }
-    assert [spending["epsilon"] for spending in trial["spent"]] == [0.1, 2.5]
+    assert [spending["epsilon"] for spending in trial["spent"]] == [None, None, 5.1]
+    assert [spending["not_bounded"] for spending in trial["spent"]] == [1, 1, 0]
+    assert [spending["epsilon"] for spending in marks["spent"]] == [None, 1.0]
+    assert [spending["epsilon_in_words"] for spending in marks["spent"]] == ["k", "1"]
     assert (paper["unbounded"], paper["without_guarantee"], paper["left"]) == (True, 1, None)
     first, last = told["entries"][0], told["entries"][-1]
     assert (first["epsilon"], first["scope"], first["status"]) == (0.1, claim, "released")

@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 
 MODULES = (
+    "accounting.scopes",
     "claims",
     "engines.local",
     "guarantee",
@@ -13,6 +14,7 @@ MODULES = (
     "ledger.store",
     "local.gaussian_exponential",
     "local.laplace",
+    "operations.release_claims",
     "public_range",
     "randomness",
     "records",

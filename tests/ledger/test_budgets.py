@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 from decimal import Decimal
 from fractions import Fraction
+from math import nextafter
 from pathlib import Path
 
 import pytest
-from charging import TENTH, claim, only, spend
+from charging import TENTH, claim, in_scope, only, spend, spent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +36,7 @@ def test_ten_tenths_fit_a_budget_of_one_and_an_eleventh_does_not(book: Ledger) -
     with pytest.raises(BudgetExceeded, match=r"'d', epsilon 1 .* 1 is spent and this release costs 0\.1"):
         spend(book)
     total = only(book)
-    assert total.spent[0].epsilon == total.budget.epsilon == 1  # type: ignore[union-attr]
+    assert spent(book) == total.budget.epsilon == 1  # type: ignore[union-attr]
     assert total.left == 0
     assert len(book.entries()) == 10
 
@@ -51,7 +52,7 @@ def test_a_sum_is_exact_and_a_budget_holds_to_the_last_digit(costs: list[float],
     if Fraction(repr(budget)) < exact:
         fits = False
     elif not fits:
-        budget = budget * 0.999999
+        budget = min(budget * 0.999999, nextafter(budget, 0.0))
     if not budget > 0:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +61,7 @@ def test_a_sum_is_exact_and_a_budget_holds_to_the_last_digit(costs: list[float],
             spend(book, claim(cost))
         if fits:
             spend(book, claim(costs[-1]), budget=budget)
-            assert Fraction(only(book).spent[0].epsilon) == exact
+            assert Fraction(spent(book)) == exact
         else:
             with pytest.raises(BudgetExceeded):
                 spend(book, claim(costs[-1]), budget=budget)
@@ -70,7 +71,7 @@ def test_a_sum_is_exact_and_a_budget_holds_to_the_last_digit(costs: list[float],
 def test_numbers_of_any_size_add_up_without_loss(book: Ledger) -> None:
     spend(book, claim(1e300))
     spend(book, claim(1e-300))
-    assert Fraction(only(book).spent[0].epsilon) == Fraction("1e300") + Fraction("1e-300")
+    assert Fraction(spent(book)) == Fraction("1e300") + Fraction("1e-300")
     with pytest.raises(BudgetExceeded):
         spend(book, claim(0.0), budget=1e300)
 
@@ -78,7 +79,7 @@ def test_numbers_of_any_size_add_up_without_loss(book: Ledger) -> None:
 def test_deltas_are_added_too(book: Ledger) -> None:
     for _ in range(3):
         spend(book, claim(0.5, 1e-6), budget=10)
-    assert only(book).spent[0].delta == Decimal("0.000003")
+    assert in_scope(only(book)).delta == Decimal("0.000003")
 
 
 def test_deltas_that_add_up_to_one_void_a_total(book: Ledger) -> None:
@@ -109,7 +110,7 @@ def test_a_release_without_a_guarantee_makes_the_total_unbounded_for_good(
     total = only(book)
     assert total.unbounded
     assert total.without_guarantee == 1
-    assert total.spent[0].epsilon == Decimal("0.1")
+    assert spent(book) == Decimal("0.1")
     with pytest.raises(BudgetExceeded, match="void"):
         spend(book, budget=100)
     assert only(book).budget is None
@@ -128,24 +129,54 @@ def test_a_budget_cannot_hold_a_release_without_a_guarantee(book: Ledger, promis
     assert not only(book).unbounded
 
 
-def test_scopes_are_totalled_apart(book: Ledger) -> None:
-    for promise in [TENTH, *OTHER_SCOPES, TENTH]:
-        spend(book, promise)
-    assert [(spending.epsilon, spending.charges) for spending in only(book).spent] == [
-        (Decimal("0.2"), 2),
-        *[(Decimal("0.1"), 1)] * 3,
-    ]
-
-
-@pytest.mark.parametrize("other", OTHER_SCOPES)
-def test_a_budget_refuses_what_it_cannot_count(book: Ledger, other: Guarantee) -> None:
+@pytest.mark.parametrize(("other", "cost"), [*zip(OTHER_SCOPES, ["0.1", "0.2", "0.1"], strict=True)])
+def test_a_budget_counts_releases_of_other_scopes_by_what_they_cost_in_its_own(
+    book: Ledger, other: Guarantee, cost: str
+) -> None:
     spend(book, dataset="first", budget=1)
-    with pytest.raises(ParameterError, match="does not count") as refused:
-        spend(book, other, dataset="first")
-    assert not isinstance(refused.value, BudgetExceeded)
+    spend(book, other, dataset="first")
     spend(book, other, dataset="later")
-    with pytest.raises(ParameterError, match="would not count"):
-        spend(book, dataset="later", budget=1)
+    spend(book, dataset="later", budget=1)
+    assert [total.left for total in book.totals()] == [Decimal("0.9") - Decimal(cost)] * 2
+    before = Decimal("0.1") + Decimal(cost)
+    spend(book, claim(float(1 - before)), dataset="first")
+    with pytest.raises(BudgetExceeded, match=f"1 is spent and this release costs {cost}".replace(".", r"\.")):
+        spend(book, other, dataset="first")
+    with pytest.raises(BudgetExceeded, match="would be exceeded"):
+        spend(book, claim(float(1 - before) + 0.01), dataset="later")
+
+
+def test_a_budget_for_users_counts_claims_by_their_number(book: Ledger) -> None:
+    users = Guarantee(1.0, 0.0, "user", "replace-one", "central")
+    spend(book, users, budget=3)
+    spend(book, TENTH, claims_of_a_user=20)
+    assert only(book).left == 0
+    with pytest.raises(BudgetExceeded, match=r"3 is spent and this release costs 0\.1"):
+        spend(book, TENTH, claims_of_a_user=1)
+
+
+COMES = Guarantee(0.1, 0.0, "claim", "add-remove", "central")
+GOES = Guarantee(0.1, 0.0, "user", "add-remove", "central")
+
+
+@pytest.mark.parametrize(
+    ("declaring", "other", "claims_of_a_user", "words"),
+    [
+        (COMES, TENTH, 3, "cannot hold .* protects each claim, replace-one, central, and costs not bounded"),
+        (GOES, COMES, None, "costs 0.1 k in the budget's scope, where k is the number of claims of a user"),
+        (OTHER_SCOPES[0], claim(0.1, 1e-3), 80, "costs not bounded"),
+        (OTHER_SCOPES[2], TENTH, 3, "costs not bounded"),
+    ],
+)
+def test_a_budget_refuses_what_nothing_bounds_in_its_scope(
+    book: Ledger, declaring: Guarantee, other: Guarantee, claims_of_a_user: int | None, words: str
+) -> None:
+    spend(book, declaring, dataset="first", budget=100)
+    with pytest.raises(BudgetExceeded, match=words):
+        spend(book, other, dataset="first", claims_of_a_user=claims_of_a_user)
+    spend(book, other, dataset="later", claims_of_a_user=claims_of_a_user)
+    with pytest.raises(BudgetExceeded, match="is void: what was released before costs"):
+        spend(book, declaring, dataset="later", budget=100)
     assert [entry.dataset for entry in book.entries()] == ["first", "later"]
 
 

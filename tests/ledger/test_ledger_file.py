@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from charging import claim, only, raw, spend
+from charging import claim, only, raw, spend, spent
 
 from crowdveil.errors import InputError, OutputError, ParameterError
 from crowdveil.guarantee import Scope
@@ -48,7 +48,7 @@ def test_a_charge_shows_whether_its_release_was_written(book: Ledger) -> None:
     assert [entry.status for entry in book.entries()] == ["charged, not released", "released"]
     total = only(book)
     assert total.not_released == 1
-    assert total.spent[0].epsilon == Decimal("0.2")
+    assert spent(book) == Decimal("0.2")
     assert first.released is None
 
 
@@ -180,7 +180,7 @@ def _odd_number(book: Ledger) -> None:
 NOT_LEDGERS: dict[str, tuple[Callable[[Ledger], None], str]] = {
     "text": (_text, "is not a crowdveil ledger"),
     "another database": (_another_database, "is not a crowdveil ledger"),
-    "another version": (_another_version, "version 7; this crowdveil reads versions up to 2"),
+    "another version": (_another_version, "version 7; this crowdveil reads versions up to 3"),
     "without a rule": (_without_a_rule, "rules of this ledger were changed"),
     "without an entry": (_without_an_entry, "entries of this ledger are missing"),
     "without the last entry": (_without_the_last_entry, "entries of this ledger are missing"),

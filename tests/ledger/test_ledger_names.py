@@ -40,6 +40,67 @@ def test_a_dataset_is_known_by_its_name_or_its_real_path(
         dataset_key(None, "-")
 
 
+def test_what_is_no_regular_file_needs_a_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    reading, writing = os.pipe()
+    with (tmp_path / "gone.csv").open("w") as gone:
+        (tmp_path / "gone.csv").unlink()
+        for source in (
+            str(tmp_path / "pipe"),
+            str(tmp_path / "link"),
+            f"/dev/fd/{reading}",
+            f"/proc/self/fd/{writing}",
+            f"/dev/fd/{gone.fileno()}",
+            "/dev/null",
+            str(tmp_path),
+        ):
+            with pytest.raises(ParameterError, match=f"{source}: this is not a regular file.*--dataset NAME"):
+                dataset_key(None, source)
+            assert dataset_key("trial", source) == "trial"
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_file_that_was_opened_is_known_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").touch()
+    with (tmp_path / "claims.csv").open() as opened:
+        real = os.path.realpath(tmp_path / "claims.csv")
+        assert dataset_key(None, f"/dev/fd/{opened.fileno()}") == real
+
+
+def test_hard_links_are_one_file_with_one_budget(book: Ledger, tmp_path: Path) -> None:
+    one, two, copy = (tmp_path / name for name in ("one.csv", "two.csv", "copy.csv"))
+    one.write_text("a")
+    copy.write_text("a")
+    two.hardlink_to(one)
+    (tmp_path / "link.csv").symlink_to(two)
+    first = spend(book, dataset=dataset_key(None, str(one)), budget=0.2)
+    second = spend(book, dataset=dataset_key(None, str(tmp_path / "link.csv")))
+    assert first.dataset == second.dataset == str(one)
+    book.completed(second)
+    with pytest.raises(BudgetExceeded):
+        spend(book, dataset=dataset_key(None, str(two)))
+    assert book.entries(str(two)) == book.entries(str(one)) == book.entries()
+    assert [total.left for total in book.totals(str(two))] == [0]
+    assert spend(book, dataset=dataset_key(None, str(copy))).dataset == str(copy)
+    # A name is a name, also where there is a file of that name.
+    assert spend(book, dataset="two.csv").dataset == "two.csv"
+
+
+def test_a_path_that_was_charged_keeps_its_account_whatever_lies_there(book: Ledger, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.touch()
+    two.touch()
+    spend(book, dataset=str(one))
+    spend(book, dataset=str(two))
+    two.unlink()
+    two.hardlink_to(one)
+    assert spend(book, dataset=str(two)).dataset == str(two)
+    one.unlink()
+    assert spend(book, dataset=str(one)).dataset == str(one)
+
+
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "\x1b[2J", "\udc80"])
 def test_a_name_that_cannot_be_shown_is_refused(book: Ledger, name: str) -> None:
     with pytest.raises(ParameterError, match="--dataset NAME"):

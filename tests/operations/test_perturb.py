@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,22 @@ def test_it_charges_its_own_unit_writes_and_completes(claims: Path, account: Acc
         assert reports.mechanism == mechanism
         assert (told["users"], told["objects"], told["declared"]) == (30, 6, False)
         assert any("--objects and --users" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("name", [name for name in ASKED if name != "mf"])  # which promises nothing
+def test_the_ledger_counts_for_users_what_the_result_promises_them(
+    claims: Path, account: Account, name: str
+) -> None:
+    result = perturb(request(claims, name), account, str(claims.with_name("out.parquet"))).to_dict()
+    (charge,) = account.ledger.entries()
+    assert charge.claims_of_a_user == (3 if "claims" in result else 6)
+    (total,) = account.ledger.totals()
+    users, promised = total.spent[0], result["user_promise"]
+    assert users.scope.unit == "user"
+    if not charge.delta:
+        assert users.epsilon == pytest.approx(Decimal(promised["epsilon"]))
+    else:  # by group privacy, which any mechanism keeps; the result knows its own better
+        assert users.epsilon is None or users.epsilon >= Decimal(promised["epsilon"])
 
 
 @every_name

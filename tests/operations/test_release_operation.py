@@ -65,6 +65,33 @@ def test_a_release_is_written_charged_and_complete(
         assert float(basic_composition(entry.events, 0.0)) == pytest.approx(float(entry.epsilon))
 
 
+LISTED = tuple(f"object-{number}" for number in range(1, 7))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "claims_of_a_user", "spent"),
+    [
+        (Certified(2.0, TEN, unit="claim"), 6, ["12", "2"]),
+        (Certified(8.0, TEN, unit="user", cap=2), 2, ["8"]),
+        (Certified(2.0, TEN, unit="claim", adjacency="add-remove", objects=LISTED), None, ["2 k", "2"]),
+        (Basic(1.0, TEN), 6, ["6", "1"]),
+        (PrisCrowd(), None, []),
+    ],
+)
+def test_the_number_of_a_users_claims_is_charged_where_it_is_public(
+    source: str,
+    parameters: ReleaseMethod,
+    claims_of_a_user: int | None,
+    spent: list[str],
+    account: Account,
+    tmp_path: Path,
+) -> None:
+    release(source, parameters, tmp_path / "out", account, insist=True)
+    (entry,), (total,) = account.ledger.entries(), account.ledger.totals()
+    assert entry.claims_of_a_user == claims_of_a_user
+    assert [spending.in_words() for spending in total.spent] == spent
+
+
 class Looking(Basic):
     """Basic, but it looks into the ledger and for files when it draws."""
 

@@ -79,6 +79,7 @@ def _show(path: Path, dataset: str | None, totals: list[Total], entries: list[Ch
     say_table(header, [row for total in totals for row in _total_rows(total)])
     say("")
     remarks = [remark for total in totals for remark in _remarks(total)]
+    remarks += _about_users(totals)
     for remark in remarks:
         say(remark)
     if remarks:
@@ -87,22 +88,19 @@ def _show(path: Path, dataset: str | None, totals: list[Total], entries: list[Ch
 
 
 def _total_rows(total: Total) -> list[list[str]]:
-    """A row for each scope; they cannot be added."""
+    """A row for each scope, in each of which every release counts; the rows cannot be added."""
     from crowdveil.ledger import plain
 
-    if total.unbounded:
+    if total.without_guarantee:
         return [[total.dataset, "nobody", "unbounded", "unbounded", "none", "-"]]
     rows = []
     for spending in total.spent:
         counted = total.budget is not None and total.budget.scope == spending.scope
         budget = plain(total.budget.epsilon) if total.budget and counted else "none"
         left = plain(total.left) if total.left is not None and counted else "-"
-        spent = [plain(spending.epsilon), plain(spending.delta)]
-        rows.append([total.dataset, str(spending.scope), *spent, budget, left])
-    if not rows:
-        budget, left = (plain(total.budget.epsilon),) * 2 if total.budget else ("none", "-")
-        rows.append([total.dataset, str(total.budget.scope) if total.budget else "-", "0", "0", budget, left])
-    return rows
+        delta = plain(spending.delta) if spending.bounded else "not bounded"
+        rows.append([total.dataset, str(spending.scope), spending.in_words(), delta, budget, left])
+    return rows or [[total.dataset, "-", "0", "0", "none", "-"]]
 
 
 def _remarks(total: Total) -> list[str]:
@@ -112,10 +110,10 @@ def _remarks(total: Total) -> list[str]:
             f"{total.dataset}: releases without a differential privacy guarantee: {total.without_guarantee}. "
             "No epsilon bounds what was given away."
         )
-    elif total.unbounded:
-        remarks.append(f"{total.dataset}: the deltas add up to 1 or more. Nothing is promised any longer.")
-    if len(total.spent) > 1:
-        remarks.append(f"{total.dataset}: epsilons that protect different things are not added up.")
+    elif any(spending.delta >= 1 for spending in total.spent):
+        remarks.append(f"{total.dataset}: deltas add up to 1 or more. Nothing is promised there any longer.")
+    if not total.without_guarantee and any(spending.not_bounded for spending in total.spent):
+        remarks.append(f"{total.dataset}: where a total is not bounded, some release promises nothing there.")
     if total.seeded:
         remarks.append(
             f"{total.dataset}: seeded runs: {total.seeded}. They are NOT PRIVATE: do not publish them."
@@ -125,6 +123,19 @@ def _remarks(total: Total) -> list[str]:
             f"{total.dataset}: charges whose release was not written: {total.not_released}. "
             "They stay charged: noise may have been drawn."
         )
+    return remarks
+
+
+def _about_users(totals: list[Total]) -> list[str]:
+    """What to know about the rows of users, and about rows beside each other."""
+    shown = [spending for total in totals if not total.without_guarantee for spending in total.spent]
+    remarks = []
+    if any(spending.bounded and spending.per_claim for spending in shown):
+        remarks.append("k is the number of claims of a user, on which no public bound is on record.")
+    if any(spending.scope.unit == "user" for spending in shown):
+        remarks.append("A user is a name: a person with two names is two users.")
+    if any(len(total.spent) > 1 for total in totals):
+        remarks.append("Every release counts in each row of its dataset, by what it costs there.")
     return remarks
 
 

@@ -4,14 +4,15 @@ A ledger is one SQLite file. Charges can only be added: triggers in the database
 them, and a charge whose release was never written stays charged. A charge is on the disk before `charge`
 returns, so even if the process is killed afterwards, the ledger never records less than was released.
 
-Totals are exact sums of decimal numbers (basic composition), one for each scope (unit, adjacency, trust):
-epsilons of different scopes cannot be added. A release without a guarantee makes a dataset's total unbounded;
-a seeded run is recorded as not private and adds nothing.
+Totals are exact sums of decimal numbers (basic composition), one for each scope (unit, adjacency, trust).
+Every release counts in each of them by what it costs there; where it promises nothing, the total of the scope
+is not bounded. A release without a guarantee makes a dataset's total unbounded everywhere; a seeded run is
+recorded as not private and adds nothing.
 
 A ledger contains no private value and no hash of the data: a dataset is identified by its name or its path.
 
-One file for each idea: `entries` (charges, budgets and totals), `budgets` (sums, and whether a charge fits),
-`names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file).
+One file for each idea: `entries` (charges, budgets and totals), `totals` (sums by scope), `budgets` (whether
+a charge fits), `names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file).
 """
 
 from crowdveil.ledger.budgets import BudgetExceeded

@@ -17,8 +17,9 @@ EXACT = Context(prec=1000)  # digits enough for the sum of any two doubles, so n
 class Charge:
     """One entry: the cost of a release, and the time at which the release was written, if it was.
 
-    `parameters` and `events` are the basis of the cost, so that a tighter total can be composed later;
-    entries of older ledgers have neither.
+    `parameters` and `events` are the basis of the cost, so that a tighter total can be composed later.
+    `claims_of_a_user` is a public bound on the claims (or cells) of a user that the release used, by which it
+    counts for users; None where no such bound is public. Entries of older ledgers have none of these.
     """
 
     id: int
@@ -33,6 +34,7 @@ class Charge:
     released: str | None = None  # UTC
     parameters: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    claims_of_a_user: int | None = None
 
     @property
     def privacy(self) -> str:
@@ -66,12 +68,44 @@ class Budget:
 
 @dataclass(frozen=True)
 class Spending:
-    """The sum of a dataset's private charges in one scope."""
+    """What all private charges of a dataset cost in one scope."""
 
     scope: Scope
-    epsilon: Decimal
-    delta: Decimal
-    charges: int
+    fixed: Decimal = Decimal(0)  # the part of epsilon that is a number
+    per_claim: Decimal = Decimal(0)  # the part for each claim of a user, where no bound on them is public
+    delta: Decimal = Decimal(0)
+    charges: int = 0
+    not_bounded: int = 0  # charges that promise nothing in this scope
+
+    @property
+    def bounded(self) -> bool:
+        """Whether anything is promised in this scope after all of them."""
+        return not self.not_bounded and self.delta < 1
+
+    @property
+    def epsilon(self) -> Decimal | None:
+        """The epsilon spent; None if there is no bound, or only one by the number of a user's claims."""
+        return self.fixed if self.bounded and not self.per_claim else None
+
+    def in_words(self) -> str:
+        """The epsilon spent, where k is the number of claims of a user; "not bounded" if there is none."""
+        if not self.bounded:
+            return "not bounded"
+        if not self.per_claim:
+            return plain(self.fixed)
+        each = "k" if self.per_claim == 1 else f"{plain(self.per_claim)} k"
+        return f"{plain(self.fixed)} + {each}" if self.fixed else each
+
+    def to_dict(self) -> dict[str, Any]:
+        """The spending as plain JSON data."""
+        return {
+            "scope": asdict(self.scope),
+            "epsilon": None if self.epsilon is None else float(self.epsilon),
+            "delta": float(self.delta) if self.bounded else None,
+            "epsilon_in_words": self.in_words(),
+            "charges": self.charges,
+            "not_bounded": self.not_bounded,
+        }
 
 
 @dataclass(frozen=True)
@@ -79,7 +113,7 @@ class Total:
     """The total of a dataset."""
 
     dataset: str
-    spent: tuple[Spending, ...]  # one for each scope, in the order of their first charge
+    spent: tuple[Spending, ...]  # one for each scope, those of users first
     budget: Budget | None
     without_guarantee: int  # number of releases without differential privacy
     seeded: int  # number of seeded runs, which add nothing
@@ -87,25 +121,26 @@ class Total:
 
     @property
     def unbounded(self) -> bool:
-        """Whether no epsilon bounds the releases of this dataset."""
-        return self.without_guarantee > 0 or any(spending.delta >= 1 for spending in self.spent)
+        """Whether no epsilon bounds the releases of this dataset, in any scope."""
+        nowhere = bool(self.spent) and not any(spending.bounded for spending in self.spent)
+        return self.without_guarantee > 0 or nowhere
 
     @property
     def left(self) -> Decimal | None:
         """The rest of the budget; None without one."""
-        if self.budget is None:
-            return None
-        return EXACT.subtract(self.budget.epsilon, self.of(self.budget.scope).epsilon)
-
-    def of(self, scope: Scope) -> Spending:
-        """The spending in a scope, possibly zero."""
-        matching = [spending for spending in self.spent if spending.scope == scope]
-        return matching[0] if matching else Spending(scope, Decimal(0), Decimal(0), 0)
+        for spending in self.spent:
+            if self.budget and spending.scope == self.budget.scope and spending.epsilon is not None:
+                return EXACT.subtract(self.budget.epsilon, spending.epsilon)
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """The total as plain JSON data."""
-        left = None if self.left is None else float(self.left)
-        return {**asdict(self, dict_factory=_floats), "left": left, "unbounded": self.unbounded}
+        return {
+            **asdict(self, dict_factory=_floats),
+            "spent": [spending.to_dict() for spending in self.spent],
+            "left": None if self.left is None else float(self.left),
+            "unbounded": self.unbounded,
+        }
 
 
 def decimal(number: float) -> Decimal:

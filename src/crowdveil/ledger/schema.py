@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LEDGER_VERSION = 2
+LEDGER_VERSION = 3
 APPLICATION = 0x43564C47  # SQLite application id of the file: "CVLG"
 
 _TABLES = {
@@ -31,8 +31,13 @@ _TABLES = {
         parameters TEXT NOT NULL CHECK (json_valid(parameters)),
         events TEXT NOT NULL CHECK (json_valid(events))""",
     ),
+    "bounds": (
+        "charge",
+        """charge INTEGER PRIMARY KEY NOT NULL REFERENCES charges (id),
+        claims_of_a_user INTEGER NOT NULL CHECK (claims_of_a_user >= 1)""",
+    ),
 }
-_SINCE = {"details": 2}  # the version that added a table; the others exist since version 1
+_SINCE = {"details": 2, "bounds": 3}  # the version that added a table; the others exist since version 1
 
 
 def schema(version: int = LEDGER_VERSION) -> dict[str, str]:

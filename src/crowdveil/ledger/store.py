@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from crowdveil.accounting.events import Event, event_of
+from crowdveil.accounting.parameters import check_whole
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
 from crowdveil.guarantee import Guarantee, Promise, Scope
-from crowdveil.ledger.budgets import admit, standing_budget, total_of
+from crowdveil.ledger.budgets import admit, standing_budget
 from crowdveil.ledger.entries import Budget, Charge, Total, decimal
-from crowdveil.ledger.names import checked
+from crowdveil.ledger.names import checked, known_as
 from crowdveil.ledger.schema import APPLICATION, LEDGER_VERSION, schema
+from crowdveil.ledger.totals import total_of
 
 PATIENCE = 60.0  # seconds to wait for other processes that are charging
 _OWN_COLUMNS = ("time", "dataset", "method", "kind", "epsilon", "delta", "seeded")
@@ -53,31 +55,41 @@ class Ledger:
         seeded: bool,
         parameters: Mapping[str, Any] | None = None,
         events: Sequence[Event] = (),
+        claims_of_a_user: int | None = None,
         budget: float | None = None,
     ) -> Charge:
         """Record the cost of a release before its noise is drawn; it is on the disk when this returns.
 
-        `parameters` (plain JSON data) and `events` are the basis of the cost and hold public numbers only.
-        The first `budget` of a dataset declares it in the scope of this promise and cannot be changed. Raises
-        `BudgetExceeded` if the charge does not fit, and `ParameterError` if the budget differs from the
-        declared one or has another scope than the promise; then nothing is written.
+        `parameters` (plain JSON data) and `events` are the basis of the cost and hold public numbers only;
+        `claims_of_a_user` is a public bound on the claims (or cells) of a user that the release uses.
+        The first `budget` of a dataset declares it in the scope of this promise and cannot be changed; it
+        counts every release by what that costs in its scope. Raises `BudgetExceeded` if the charge does not
+        fit or nothing bounds its cost there, and `ParameterError` if the budget differs from the declared
+        one; then nothing is written. A dataset that is the path of a file is charged where another path of
+        that file was (`names.known_as`).
         """
+        if claims_of_a_user is not None:
+            check_whole(claims_of_a_user, "the number of claims of a user")
         new = replace(
             _new_charge(checked(dataset), promise, method=method, seeded=seeded),
             parameters=dict(parameters or {}),
             events=tuple(events),
+            claims_of_a_user=claims_of_a_user,
         )
         with self._transaction(write=True) as db:
-            before = total_of(new.dataset, _read_charges(db, new.dataset), _read_budgets(db).get(new.dataset))
-            standing = standing_budget(before, new, budget)
+            new = replace(new, dataset=known_as(new.dataset, _read_datasets(db)))
+            before, declared = _read_charges(db, new.dataset), _read_budgets(db).get(new.dataset)
+            standing = standing_budget(declared, new, budget)
             if standing is not None and not seeded:
                 admit(before, new, standing)
-            if standing is not None and before.budget is None:
-                declared = {"dataset": new.dataset, "time": new.time, "epsilon": standing.epsilon}
-                _insert(db, "budgets", declared | asdict(standing.scope))
+            if standing is not None and declared is None:
+                limit = {"dataset": new.dataset, "time": new.time, "epsilon": standing.epsilon}
+                _insert(db, "budgets", limit | asdict(standing.scope))
             row = {name: value for name, value in vars(new).items() if name in _OWN_COLUMNS}
             identity = _insert(db, "charges", row | (asdict(new.scope) if new.scope else {}))
             _insert(db, "details", {"charge": identity, **_details(new)})
+            if claims_of_a_user is not None:
+                _insert(db, "bounds", {"charge": identity, "claims_of_a_user": claims_of_a_user})
         return replace(new, id=identity)
 
     def completed(self, charge: Charge) -> None:
@@ -110,6 +122,7 @@ class Ledger:
             if not self._holds_a_ledger(db):
                 return [], []
             try:
+                name = name and known_as(name, _read_datasets(db))
                 charges, budgets = _read_charges(db, name, detailed=True), _read_budgets(db)
             except (ParameterError, TypeError, ValueError, RecursionError):
                 raise InputError(f"{self.path}: parameters or events of an entry are damaged") from None
@@ -194,6 +207,11 @@ def _new_charge(dataset: str, promise: Promise, *, method: str, seeded: bool) ->
     return Charge(0, _now(), dataset, method, kind, epsilon, delta, scope, seeded)
 
 
+def _read_datasets(db: sqlite3.Connection) -> list[str]:
+    """The names of all datasets, in the order of their first charges."""
+    return [name for (name,) in db.execute("SELECT dataset FROM charges GROUP BY dataset ORDER BY min(id)")]
+
+
 def _read_charges(db: sqlite3.Connection, dataset: str | None, *, detailed: bool = False) -> list[Charge]:
     """Charges in the order they were made; `detailed` ones with their parameters and events."""
     rows = db.execute(
@@ -201,11 +219,14 @@ def _read_charges(db: sqlite3.Connection, dataset: str | None, *, detailed: bool
         "ON releases.charge = charges.id WHERE ?1 IS NULL OR dataset = ?1 ORDER BY id",
         (dataset,),
     )
+    bounds = _read_bounds(db)
     details = _read_details(db, dataset) if detailed else {}
-    return [_charge_of(row, *details.get(row["id"], ({}, ()))) for row in rows]
+    return [_charge_of(row, bounds.get(row["id"]), *details.get(row["id"], ({}, ()))) for row in rows]
 
 
-def _charge_of(row: sqlite3.Row, parameters: Mapping[str, Any], events: tuple[Event, ...]) -> Charge:
+def _charge_of(
+    row: sqlite3.Row, claims_of_a_user: int | None, parameters: Mapping[str, Any], events: tuple[Event, ...]
+) -> Charge:
     private = row["epsilon"] is not None
     return Charge(
         id=row["id"],
@@ -220,6 +241,7 @@ def _charge_of(row: sqlite3.Row, parameters: Mapping[str, Any], events: tuple[Ev
         released=row["released"],
         parameters=parameters,
         events=events,
+        claims_of_a_user=claims_of_a_user,
     )
 
 
@@ -247,6 +269,11 @@ def _read_details(
         charge: (json.loads(parameters), tuple(map(event_of, json.loads(events))))
         for charge, parameters, events in rows
     }
+
+
+def _read_bounds(db: sqlite3.Connection) -> dict[int, int]:
+    """Bounds on the claims of a user by charge; ledgers before version 3 have none."""
+    return {} if _version(db) < 3 else dict(db.execute("SELECT charge, claims_of_a_user FROM bounds"))
 
 
 def _version(db: sqlite3.Connection) -> int:

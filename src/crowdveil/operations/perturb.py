@@ -97,14 +97,20 @@ class Request:
         )
 
     def cost(
-        self, mechanism: ClaimMechanism | CellMechanism, description: Description, *, declared: bool
+        self,
+        mechanism: ClaimMechanism | CellMechanism,
+        description: Description,
+        *,
+        declared: bool,
+        of_a_user: int,
     ) -> Cost:
-        """What is charged: the promise for the mechanism's own unit."""
+        """What is charged: the promise for the mechanism's own unit; a user has `of_a_user` of them."""
         return Cost(
             promised(mechanism.promise(), declared=declared),
             method=f"perturb {description.mechanism}",
             parameters=dict(description.parameters),
             seeded=self.seed is not None,
+            claims_of_a_user=of_a_user,
         )
 
     def rng(self) -> Randomness:
@@ -184,10 +190,11 @@ def _perturb_claims(request: Request, account: Account, out: str, *, force: bool
     mechanism: ClaimMechanism = description.build()
     check_reports(out, force=force)
     claims = _read(request)
-    mechanism.promise("user", most_claims_of_a_user(claims))  # refuses too many claims of a user
+    most = most_claims_of_a_user(claims)
+    mechanism.promise("user", most)  # refuses too many claims of a user
     perturbed = spend(
         account,
-        request.cost(mechanism, description, declared=True),
+        request.cost(mechanism, description, declared=True, of_a_user=most),
         draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
         write=lambda perturbed: write_reports(perturbed, description, out, force=force),
     )
@@ -216,7 +223,7 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
 
     reports = spend(
         account,
-        request.cost(mechanism, description, declared=answers.declared),
+        request.cost(mechanism, description, declared=answers.declared, of_a_user=len(answers.objects)),
         draw=draw,
         write=lambda reports: write_cell_reports(reports, description, out, force=force),
     )

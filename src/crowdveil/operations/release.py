@@ -11,7 +11,8 @@ from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims, similar_names
 from crowdveil.engines import LocalEngine
 from crowdveil.files import read_claims
-from crowdveil.operations.spending import Account, Cost, spend
+from crowdveil.operations.release_claims import cost_of
+from crowdveil.operations.spending import Account, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
@@ -88,13 +89,7 @@ def release(
     pattern = Pattern.of(claims)
     if not insist:
         parameters.refuse_useless(pattern)
-    cost = Cost(
-        parameters.promise(pattern),
-        parameters.name,
-        parameters.to_dict(),
-        parameters.events(pattern),
-        seeded=not rng.private,
-    )
+    cost = cost_of(parameters, pattern, rng)
 
     def write(drawn: Release) -> None:
         engine.progress("writing", 0.0)

@@ -56,6 +56,9 @@ class Cost:
         of which nothing but the promise is known.
     seeded:
         Whether the draws can be repeated from a seed; then the operation is recorded as not private.
+    claims_of_a_user:
+        The largest number of claims (or cells) of a user that the operation uses, where that is public or
+        declared; the ledger counts by it what users lose.
 
     """
 
@@ -64,6 +67,7 @@ class Cost:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     seeded: bool = False
+    claims_of_a_user: int | None = None
 
     def __post_init__(self) -> None:
         if not self.events and isinstance(self.promise, Guarantee):
@@ -99,6 +103,7 @@ def spend(
         parameters=cost.parameters,
         events=cost.events,
         seeded=cost.seeded,
+        claims_of_a_user=cost.claims_of_a_user,
         budget=account.budget,
     )
     result = draw()

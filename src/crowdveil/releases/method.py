@@ -154,7 +154,8 @@ def release(
     engine:
         Where the loops run; by default on all cores of this machine.
 
-    Nothing is charged to a ledger: `operations.release` charges one, and so does the command.
+    Nothing is charged to a ledger: this is for audits, plans and experiments. `crowdveil.release` charges one
+    (`operations.release_claims`), and so does the command.
 
     """
     parameters = parameters.settled(claims)
