@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.files import read_claims
+from crowdveil.operations.raw_claims import read_raw_claims
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
@@ -25,6 +25,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data; `for_you_only` is not for publication."""
@@ -78,7 +79,7 @@ def release(
     """
     rng, engine = rng or secure(), engine or LocalEngine()
     check_bundle(out, source, force=force)
-    raw = read_claims(source, **(columns or {}))
+    raw, warned = read_raw_claims(source, columns or {})
     claims = parameters.used(raw)
     pattern = Pattern.of(claims)
     if not insist:
@@ -96,7 +97,7 @@ def release(
         write_bundle(out, drawn, claims, force=force)
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters))
+    return Released(drawn, out, _outside(raw, parameters), warned)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
