@@ -30,6 +30,7 @@ BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of
 LARGEST_FILE = 2**26  # reports name all of their objects
 STDIN = "-"
 _PARQUET = b"PAR1"  # how such a file begins
+_LEVEL = 6  # of compression, as gzip has it
 
 
 def read_certificate(path: str) -> Checked:
@@ -100,7 +101,7 @@ def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, path: 
         with draft.open("wb") as file:
             zipped = draft.suffix.lower() == ".gz"
             # Without name and time: a seed repeats all bytes.
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else file as table:
+            with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) if zipped else file as table:
                 table.writelines(csv_parts(frame, certificate))
 
 
