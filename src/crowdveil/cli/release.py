@@ -123,14 +123,10 @@ def _show(released: Released, *, as_json: bool) -> None:
     from crowdveil.cli.console import say, say_json, say_table, warn
 
     result = released.to_dict()
+    for message in released.warnings:
+        warn(message)
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
-    similar = result["for_you_only"]["similar_names"]
-    if similar:
-        warn(
-            f"names of users that differ only by case or blanks: {similar:,}. A person with two names is "
-            "protected as two persons: write names alike, and release again"
-        )
     if as_json:
         say_json(result)
         return

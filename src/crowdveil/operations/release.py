@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from crowdveil.certificates.certificate import of_release
-from crowdveil.claims import Claims, similar_names
+from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.files import read_claims
+from crowdveil.operations.raw_claims import read_raw_claims
 from crowdveil.operations.release_claims import cost_of
 from crowdveil.operations.spending import Account, spend
 from crowdveil.randomness import Randomness, secure
@@ -27,7 +27,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
-    similar_names: int  # names of users that differ from another only by case or blanks: for the steward too
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data; `for_you_only` is not for publication."""
@@ -43,7 +43,7 @@ class Released:
             "objects": len(self.release.objects),
             "released_claims": len(self.release),
             "statuses": self.release.status_counts(),
-            "for_you_only": {"clamped_claims": self.outside, "similar_names": self.similar_names},
+            "for_you_only": {"clamped_claims": self.outside},
         }
 
 
@@ -83,7 +83,7 @@ def release(
     """
     rng, engine = rng or secure(), engine or LocalEngine()
     check_bundle(out, source, force=force)
-    raw = read_claims(source, **(columns or {}))
+    raw, warned = read_raw_claims(source, columns or {})
     parameters = parameters.settled(raw)
     claims = parameters.used(raw)
     pattern = Pattern.of(claims)
@@ -96,7 +96,7 @@ def release(
         write_bundle(out, drawn, claims, force=force)
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters), similar_names(raw.users))
+    return Released(drawn, out, _outside(raw, parameters), warned)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

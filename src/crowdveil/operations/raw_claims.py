@@ -1,0 +1,27 @@
+"""Claims that are taken for raw ones, with warnings where their file shows that something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crowdveil.claims import Claims, similar_names
+from crowdveil.files import read_claims_as_told
+
+NOT_RAW = (
+    "these are {kind} already, not raw claims: the promise is about them, and what they cost was spent "
+    "elsewhere"
+)
+SIMILAR_NAMES = (
+    "names of users that differ only by case or blanks: {count:,}. A person with two names is protected as "
+    "two persons: write names alike, and begin again"
+)
+
+
+def read_raw_claims(path: str, columns: Mapping[str, str | None]) -> tuple[Claims, tuple[str, ...]]:
+    """The claims in a file, and what to say about their origin and the names of their users."""
+    claims, certificate = read_claims_as_told(path, **columns)
+    warnings = [] if certificate is None else [NOT_RAW.format(kind=certificate.kind)]
+    similar = similar_names(claims.users)
+    if similar:
+        warnings.append(SIMILAR_NAMES.format(count=similar))
+    return claims, tuple(warnings)
