@@ -14,7 +14,7 @@ from crowdveil.releases.result import Release
 from crowdveil.synthesis.result import Synthetic
 from crowdveil.version import __version__
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 Kind = Literal["release", "noisy claims", "reports", "synthetic records"]
 
 SEEDED_WARNING = "This was drawn with a fixed seed and is NOT PRIVATE: whoever knows the seed can undo it."
@@ -41,7 +41,7 @@ class Certificate:
     synthetic:
         Whether values belong to nobody; else each is one person's own, with noise.
     contents:
-        What a reader of the file must know about it: the names of objects, a digest.
+        What a reader of the file must know about it: the names of objects, digests of what was published.
     crowdveil:
         The version that wrote it.
 

@@ -72,7 +72,8 @@ def difference(stated: Promise | None, computed: Promise | None) -> str | None:
 
 def _release(certificate: Certificate) -> Recomputed:
     method = RELEASES[certificate.method].from_dict(certificate.parameters)
-    counts = _public(certificate, "claims_per_object", tuple[int, ...], [1])
+    any_counts = None if method.depends_on_counts else [1]
+    counts = _public(certificate, "claims_per_object", tuple[int, ...], any_counts)
     if not counts or len(counts) > MOST_COUNTS or min(counts) < 1 or max(counts) > MOST_CLAIMS:
         raise ParameterError("public.claims_per_object is not what belongs there")
     pattern = Pattern(np.array(counts, dtype=np.int64), 1)

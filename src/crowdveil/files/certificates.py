@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import polars as pl
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.errors import InputError
+from crowdveil.files.published import CERTIFICATE, check_files, digest
 from crowdveil.files.writing import STDOUT, is_parquet, whole_file, write_csv, write_table
 from crowdveil.plain_data import to_json
 
@@ -22,7 +22,10 @@ STDIN = "-"
 
 
 def read_certificate(path: str) -> Checked:
-    """The certificate of a file or folder, or the one that is a file; refused unless all of it fits."""
+    """The certificate of a file or folder, or the one that is a file; refused unless all of it fits.
+
+    The files in a folder are compared with their digests in the certificate.
+    """
     if path == STDIN:
         text = _decoded(sys.stdin.buffer.read(LARGEST_FILE + 1), "standard input")
         return read_text(text, "standard input")
@@ -32,10 +35,11 @@ def read_certificate(path: str) -> Checked:
             return _tied(path, beside)
     place = Path(path)
     try:
-        if place.is_dir():
-            place = place / "certificate.json"
+        folder = place if place.is_dir() else None
+        if folder is not None:
+            place = folder / CERTIFICATE
             if not place.exists():
-                raise InputError(f"{path}: there is no certificate.json in this folder")
+                raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
         with place.open("rb") as file:
             start = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
@@ -44,7 +48,8 @@ def read_certificate(path: str) -> Checked:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if start.startswith(b"PAR1"):
         return read_text(_from_parquet(path), path)
-    return read_text(_decoded(start, path), str(place))
+    checked = read_text(_decoded(start, path), str(place))
+    return checked if folder is None else replace(checked, files=check_files(folder, checked.certificate))
 
 
 def _from_parquet(path: str) -> str:
@@ -115,9 +120,3 @@ def _tied(path: str, beside: Path) -> Checked:
             "perturb anew, or remove the latter if these are plain claims"
         )
     return checked
-
-
-def digest(path: Path) -> str:
-    """A hash of a table that may be published: it ties its certificate to it."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,7 +11,8 @@ a seeded run is recorded as not private and adds nothing.
 A ledger contains no private value and no hash of the data: a dataset is identified by its name or its path.
 
 One file for each idea: `entries` (charges, budgets and totals), `budgets` (sums, and whether a charge fits),
-`names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file).
+`names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file), `key` (which signs
+what is published).
 """
 
 from crowdveil.ledger.budgets import BudgetExceeded

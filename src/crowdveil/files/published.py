@@ -1,0 +1,51 @@
+"""Digests that tie a certificate to the files that were published with it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from crowdveil.certificates.certificate import Certificate
+from crowdveil.errors import InputError
+from crowdveil.plain_data import fits
+
+CERTIFICATE = "certificate.json"  # of a release's folder; it lists all the other files
+FILES = "files"  # the entry of a certificate's contents that lists them
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file that may be published."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The digest of every file in a folder but the certificate, by name."""
+    return {path.name: digest(path) for path in sorted(folder.iterdir()) if path.name != CERTIFICATE}
+
+
+def check_files(folder: Path, certificate: Certificate) -> tuple[str, ...] | None:
+    """The files of a folder, each the one that the certificate lists; None if it lists none, as old ones do.
+
+    A file that was changed, that is missing, or that is there besides is refused by its name.
+    """
+    listed = certificate.contents.get(FILES)
+    if listed is None:
+        return None
+    place = folder / CERTIFICATE
+    if not isinstance(listed, dict) or not all(fits(text, str) for item in listed.items() for text in item):
+        raise InputError(f"{place}: was edited or is damaged: contents.{FILES} is not what belongs there")
+    try:
+        entries = {path.name: path for path in folder.iterdir() if path.name != CERTIFICATE}
+        for name in sorted(listed.keys() - entries.keys()):
+            raise InputError(f"{folder}: the file {name} is missing, of which {CERTIFICATE} tells")
+        for name in sorted(entries.keys() - listed.keys()):
+            raise InputError(f"{folder}: {name!r} is not one of the files of which {CERTIFICATE} tells")
+        for name, path in sorted(entries.items()):
+            if not path.is_file() or digest(path) != listed[name]:
+                raise InputError(
+                    f"{path}: is not the file of which {CERTIFICATE} tells: it was changed, or is another's"
+                )
+    except OSError as error:
+        raise InputError(f"{folder}: a file in it cannot be read ({error.strerror})") from None
+    return tuple(sorted(listed))
