@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,6 +28,11 @@ def claims(tmp_path: Path) -> Path:
         tmp_path / "truths.csv"
     )
     return path
+
+
+def told_in(path: Path) -> Any:
+    """The certificate in the first line of a CSV file."""
+    return json.loads(path.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("#crowdveil "))
 
 
 PER_USER = ("--mechanism", "gaussian-exponential", "--variance-per-user", "--lambda2", "0.02")
@@ -66,12 +72,11 @@ def test_noisy_claims_have_the_same_users_and_objects_on_the_grid(run: Run, clai
     assert done.code == 0
     assert "1 of them clamped" in done.out
     assert "123.456" not in done.out + done.err + noisy.read_text(encoding="utf-8")
-    raw, sent = pl.read_csv(claims), pl.read_csv(noisy)
+    raw, sent = pl.read_csv(claims), pl.read_csv(noisy, skip_lines=1)
     pairs = ["object", "user"]
     assert sent.select(pairs).sort(pairs).equals(raw.select(pairs).sort(pairs))
     assert np.allclose(sent["value"].to_numpy() * 2 % 1, 0)
-    beside = json.loads(claims.with_name("noisy.csv.mechanism.json").read_text(encoding="utf-8"))
-    assert beside["parameters"] == {"epsilon": 1.0, "range": [0.0, 10.0], "resolution": 0.5}
+    assert told_in(noisy)["parameters"] == {"epsilon": 1.0, "range": [0.0, 10.0], "resolution": 0.5}
 
 
 def test_a_seed_repeats_and_is_not_private_everywhere(run: Run, claims: Path) -> None:
@@ -91,7 +96,7 @@ def test_every_perturbing_is_charged_and_a_budget_holds(run: Run, claims: Path) 
     again = run("perturb", claims, "-o", claims.with_name("b.csv"), *options)
     assert again.code == 2
     assert not claims.with_name("b.csv").exists()
-    assert not claims.with_name("b.csv.mechanism.json").exists()
+    assert not list(claims.parent.glob("*.json"))
 
 
 def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
@@ -120,18 +125,21 @@ def test_bad_requests_are_refused_in_a_line(run: Run, claims: Path) -> None:
     assert not out.exists()
 
 
-def test_noisy_claims_are_not_perturbed_again(run: Run, claims: Path) -> None:
+def test_noisy_claims_are_perturbed_again_with_a_warning(run: Run, claims: Path) -> None:
     noisy = claims.with_name("noisy.parquet")
     run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
     done = run("perturb", noisy, "-o", claims.with_name("x.csv"), "--range", "0:10", "--epsilon", "1")
-    assert done.code == 2
-    assert "noisy already" in done.err
+    assert done.code == 0
+    assert "noisy claims already, not raw claims" in done.err
 
 
 def test_a_damaged_mechanism_file_is_refused(run: Run, claims: Path) -> None:
-    noisy = claims.with_name("noisy.csv")
-    run("perturb", claims, "-o", noisy, "--range", "0:10", "--epsilon", "1")
-    beside = claims.with_name("noisy.csv.mechanism.json")
+    """Such files lie beside CSV files that crowdveil wrote before these carried their certificate."""
+    before = Path(__file__).parents[1] / "certificates" / "before"
+    noisy, beside = claims.with_name("noisy.csv"), claims.with_name("noisy.csv.mechanism.json")
+    for path in (noisy, beside):
+        path.write_bytes((before / path.name).read_bytes())
+    assert run("discover", noisy).code == 0
     told = json.loads(beside.read_text(encoding="utf-8"))
     for damage in (
         "{",
@@ -149,10 +157,23 @@ def test_a_damaged_mechanism_file_is_refused(run: Run, claims: Path) -> None:
         assert "noisy.csv.mechanism.json" in done.err
 
 
-def test_standard_output_gives_the_claims_alone(run: Run, claims: Path) -> None:
-    done = run("perturb", claims, "-o", "-", "--range", "0:10", "--epsilon", "1")
-    assert done.out.startswith("object,user,value\no00,")
-    assert done.out.count("\n") == 721
+def test_standard_output_gives_the_file_and_standard_error_the_promise(run: Run, claims: Path) -> None:
+    asked = ("perturb", claims, "--range", "0:10", "--epsilon", "1")
+    done = run(*asked, "-o", "-")
+    line, rows = done.out.split("\n", 1)
+    assert line.startswith("#crowdveil {")
+    assert rows.startswith("object,user,value\no00,")
+    assert rows.count("\n") == 721
+    assert "Differential privacy for each claim with epsilon = 1" in done.err
+    assert "Differential privacy for each user with epsilon = 12" in done.err
+    assert "It rests on this: the range and the resolution were declared" in done.err
+    assert "whoever ran this had the raw claims" in done.err
+    assert "NOT PRIVATE" not in done.err
+    seeded = run(*asked, "-o", "-", "--seed", "1")
+    assert seeded.code == 0
+    assert seeded.err.startswith("crowdveil: NOT PRIVATE")
+    run(*asked, "-o", claims.with_name("same.csv"), "--seed", "1")
+    assert seeded.out == claims.with_name("same.csv").read_text(encoding="utf-8")
 
 
 def test_a_promise_is_not_told_of_other_claims(run: Run, claims: Path) -> None:
@@ -163,10 +184,12 @@ def test_a_promise_is_not_told_of_other_claims(run: Run, claims: Path) -> None:
     plain = run("discover", claims.with_name("noisy.txt"), "-o", claims.with_name("t.csv"), "--json").json()
     assert plain["method"] == "gtm"
     assert plain["promise"].startswith("No guarantee")
-    noisy.write_bytes(raw)
+    assert plain["origin"] == "unknown"
+    assert "unknown origin" in plain["promise"]
+    noisy.write_bytes(noisy.read_bytes().split(b"\n", 1)[0] + b"\n" + raw)
     done = run("discover", noisy)
     assert done.code == 2
-    assert "was changed" in done.err
+    assert "its rows are not those that its first line tells of" in done.err
 
 
 def test_reports_are_known_by_what_they_hold_not_by_their_name(run: Run, claims: Path) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from crowdveil.errors import InputError
-from crowdveil.files import read_cell_reports, read_noise, write_cell_reports
+from crowdveil.files import read_cell_reports, read_claims_as_told, write_cell_reports
 from crowdveil.local.description import Description
 from crowdveil.randomness import seeded
 
@@ -60,8 +60,8 @@ def test_places_that_no_device_was_given_are_refused(tmp_path: Path, places: lis
 def test_reports_about_cells_are_not_taken_for_noisy_claims(tmp_path: Path) -> None:
     path = tmp_path / "reports.parquet"
     written(path)
-    with pytest.raises(InputError, match="holds reports, not noisy claims"):
-        read_noise(str(path))
+    with pytest.raises(InputError, match="holds reports about every cell, not claims"):
+        read_claims_as_told(str(path))
 
 
 @pytest.mark.parametrize("of_ann", ["missing", None, 1.0, -1, PLACES["ben"]])

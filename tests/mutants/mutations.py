@@ -541,7 +541,7 @@ SIGNED = (
     Mutation(
         "published files that are not compared with their digests",
         "files/published.py",
-        "if not path.is_file() or digest(path) != listed[name]:",
+        "if not path.is_file() or _digest(path) != listed[name]:",
         "if not path.is_file():",
         (SIGNATURES,),
     ),

@@ -24,7 +24,7 @@ from crowdveil.local import (
     report,
 )
 from crowdveil.operations.cell_truths import STATE_SPARSITY, estimators
-from crowdveil.operations.discover import RAW, discover, weights_file
+from crowdveil.operations.discover import UNKNOWN_ORIGIN, discover, weights_file
 from crowdveil.randomness import seeded
 from crowdveil.truths import Truths, Voted
 
@@ -56,7 +56,7 @@ def test_what_is_returned_is_written_and_is_what_the_command_prints(run: Run, cl
     assert isinstance(discovered.truths, Truths)
     assert pl.read_csv(out)["estimate"].to_list() == pytest.approx(discovered.truths.estimates.tolist())
     assert pl.read_csv(weights_file(str(out))).height == 10
-    assert discovered.promise == discovered.user_promise == RAW
+    assert discovered.promise == discovered.user_promise == UNKNOWN_ORIGIN
     assert discovered.warnings == ()
     printed = run("discover", claims, "-o", out, "--truths", known, "--json", "--force").out
     assert printed == json.dumps(discovered.to_dict(), indent=2) + "\n"

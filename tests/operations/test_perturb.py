@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
-from crowdveil.files import read_cell_reports, read_noise
+from crowdveil.files import read_cell_reports, read_claims_as_told
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.local import gaussian_exponential
 from crowdveil.local.registry import MECHANISMS
@@ -87,7 +87,7 @@ def test_it_charges_its_own_unit_writes_and_completes(claims: Path, account: Acc
         assert float(charge.epsilon or 0) == told[level]["epsilon"]
         assert charge.scope.adjacency == told[level]["adjacency"]
     if mechanism.about == "claims":
-        certificate = read_noise(out)
+        certificate = read_claims_as_told(out)[1]
         assert certificate is not None
         assert certificate.method == result.description.mechanism
         assert certificate.parameters == result.description.parameters
@@ -211,18 +211,26 @@ def test_nothing_is_charged_for_what_is_refused(claims: Path, account: Account, 
     assert claims.with_name("there.parquet").read_bytes() == b"something"
 
 
-@pytest.mark.parametrize(
-    ("name", "why"), [("laplace", "claims are noisy already"), ("rr", "are reports already")]
-)
-def test_what_is_noisy_already_is_not_perturbed_again(
-    claims: Path, account: Account, name: str, why: str
-) -> None:
+def test_reports_are_not_perturbed_again(claims: Path, account: Account) -> None:
     once, twice = claims.with_name("once.parquet"), claims.with_name("twice.parquet")
-    perturb(request(claims, name), account, str(once))
-    with pytest.raises(InputError, match=why):
-        perturb(request(once, name), account, str(twice))
+    perturb(request(claims, "rr"), account, str(once))
+    with pytest.raises(InputError, match="are reports already"):
+        perturb(request(once, "rr"), account, str(twice))
     assert len(account.ledger.entries()) == 1
     assert not twice.exists()
+
+
+@pytest.mark.parametrize("name", ["laplace", "rr"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_noisy_claims_are_perturbed_again_with_a_warning_and_charged(
+    claims: Path, account: Account, name: str, ending: str
+) -> None:
+    once, twice = claims.with_name(f"once.{ending}"), claims.with_name("twice.parquet")
+    assert not perturb(request(claims, "laplace"), account, str(once)).warnings
+    result = perturb(request(once, name), account, str(twice))
+    assert any("noisy claims already, not raw claims" in warning for warning in result.warnings)
+    assert len(account.ledger.entries()) == 2
+    assert twice.exists()
 
 
 @pytest.mark.parametrize("name", ["laplace", "slots"])

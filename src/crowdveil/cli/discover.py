@@ -35,6 +35,13 @@ def discover(
     ] = "-",
     method: Annotated[Method | None, typer.Option(help=_HOW)] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Values are labels, not numbers.")] = False,
+    law: Annotated[
+        str | None,
+        typer.Option(
+            help="Noisy claims that lost their law: a certificate, or a file that carries one.",
+            metavar="PATH",
+        ),
+    ] = None,
     truths: Annotated[
         str | None, typer.Option(help="Known truths (object, value) to compare with.", metavar="PATH")
     ] = None,
@@ -53,8 +60,9 @@ def discover(
     """Find one value for each object from claims that contradict each other, and how far to trust whom.
 
     Columns of the result: object, estimate, the ends of an interval, and the estimate's standard error; for
-    labels object, estimate and the chance that it is right. Truths from raw claims protect nobody; from
-    noisy claims and from reports about every cell, as `perturb` writes them, they are as private as those.
+    labels object, estimate and the chance that it is right. Truths from noisy claims and from reports about
+    every cell, as `perturb` writes them, are as private as those; a file that does not tell what it holds
+    is of unknown origin, and nothing is promised.
 
     Example: crowdveil discover claims.csv -o truths.csv
     """
@@ -71,6 +79,7 @@ def discover(
             out=out,
             method=method,
             labels=labels,
+            law=law,
             truths=truths,
             level=level,
             sparsity=sparsity,

@@ -114,14 +114,19 @@ def perturb(
         warn(message)
     if as_json:
         say_json(result.to_dict())
-    elif out != STDOUT:
+    else:
+        tell = warn if out == STDOUT else say
         for line in _lines(result.to_dict()):
-            say(line)
+            tell(line)
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
     """What is said about a result."""
+    from crowdveil.files.writing import STDOUT
+
     moved, where = result["for_your_eyes"]["clamped"], result["out"]
+    where = "standard output" if where == STDOUT else where
+    assumed = result["promise"].get("assumptions", ())
     if "claims" in result:
         unit, clamped = "claim", f", {moved} of them clamped to the range" if moved else ""
         lines = [
@@ -140,6 +145,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     lines += [
         f"each {unit}: {result['promise']['sentence']}",
         f"each user:  {result['user_promise']['sentence']}",
+        *([f"It rests on this: {'; '.join(assumed)}."] if assumed else []),
         HOLDER,
     ]
     if not result["private"]:

@@ -123,6 +123,8 @@ def _show(released: Released, *, as_json: bool) -> None:
     from crowdveil.cli.console import say, say_json, say_table, warn
 
     result = released.to_dict()
+    for message in released.warnings:
+        warn(message)
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
     if as_json:

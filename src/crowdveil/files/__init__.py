@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdveil.files.cell_reports import check_cell_reports, read_cell_reports, write_cell_reports
+    from crowdveil.files.certificates import check_table
     from crowdveil.files.reading import (
         read_claims,
+        read_claims_as_told,
         read_frame,
         read_known_labels,
-        read_labels,
+        read_labels_as_told,
         read_names,
         read_released,
         read_truths,
     )
     from crowdveil.files.records import (
-        check_synthetic,
         read_records,
         read_schema,
         write_records,
         write_schema,
         write_synthetic,
     )
-    from crowdveil.files.reports import check_reports, read_noise, write_reports
+    from crowdveil.files.reports import write_reports
     from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
 
 _HOMES = {
     "Folder": "writing",
     "check_cell_reports": "cell_reports",
     "check_new": "writing",
-    "check_reports": "reports",
-    "check_synthetic": "records",
+    "check_table": "certificates",
     "read_cell_reports": "cell_reports",
     "read_claims": "reading",
-    "read_noise": "reports",
+    "read_claims_as_told": "reading",
     "read_frame": "reading",
     "read_known_labels": "reading",
-    "read_labels": "reading",
+    "read_labels_as_told": "reading",
     "read_names": "reading",
     "read_records": "records",
     "read_released": "reading",
@@ -59,15 +59,14 @@ __all__ = [
     "Folder",
     "check_cell_reports",
     "check_new",
-    "check_reports",
-    "check_synthetic",
+    "check_table",
     "read_cell_reports",
     "read_claims",
+    "read_claims_as_told",
     "read_frame",
     "read_known_labels",
-    "read_labels",
+    "read_labels_as_told",
     "read_names",
-    "read_noise",
     "read_records",
     "read_released",
     "read_schema",

@@ -49,9 +49,10 @@ def read_cell_reports(path: str) -> Reports | None:
     if path == STDIN or not Path(path).is_file() or not has_parquet_magic(Path(path)):
         return None
     try:
-        certificate = in_parquet(path)
-        if certificate is None or certificate.kind != "reports":
+        checked = in_parquet(path, path)
+        if checked is None or checked.certificate.kind != "reports":
             return None
+        certificate = checked.certificate
         own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
         frame = pl.read_parquet(path, columns=["user", "report", *own_places])
     except (OSError, pl.exceptions.PolarsError):

@@ -1,65 +1,82 @@
-"""Certificates in files: a file of their own, a release's folder, Parquet metadata, or beside a CSV file."""
+"""Certificates in files: a file of their own, a release's folder, Parquet metadata, a CSV file's first line.
+
+Noisy claims and synthetic records in CSV files once had theirs in a file beside, which is still read.
+"""
 
 from __future__ import annotations
 
+import gzip
 import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.errors import InputError
-from crowdveil.files.published import CERTIFICATE, check_files, digest
-from crowdveil.files.writing import STDOUT, is_parquet, whole_file, write_csv, write_table
+from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
+from crowdveil.files.published import CERTIFICATE, check_files
+from crowdveil.files.silenced_panics import quiet_stderr
+from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file
 from crowdveil.plain_data import to_json
 
 KEY = "crowdveil"  # of the Parquet metadata
 BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of noisy claims, of records
 LARGEST_FILE = 2**26  # reports name all of their objects
 STDIN = "-"
+_PARQUET = b"PAR1"  # how such a file begins
 
 
 def read_certificate(path: str) -> Checked:
     """The certificate of a file or folder, or the one that is a file; refused unless all of it fits.
 
-    The files in a folder are compared with their digests in the certificate.
+    The data that it was published with are compared with their digests: the rows of a table, the files in a
+    folder.
     """
-    if path == STDIN:
-        text = _decoded(sys.stdin.buffer.read(LARGEST_FILE + 1), "standard input")
-        return read_text(text, "standard input")
-    for ending in BESIDE:
-        beside = Path(f"{path}{ending}")
-        if beside.exists():
-            return _tied(path, beside)
-    place = Path(path)
+    if path == STDIN or not Path(path).is_dir():
+        return _of_file(path)
+    place = Path(path) / CERTIFICATE
+    if not place.exists():
+        raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
+    checked = _of_file(str(place))
+    return replace(checked, files=check_files(Path(path), checked.certificate))
+
+
+def _of_file(path: str) -> Checked:
+    source = "standard input" if path == STDIN else path
+    with _opened(path, source) as file:
+        start = file.read(len(_PARQUET))
+        file.seek(0)
+        if start == _PARQUET:
+            certificate = in_parquet(file, source)
+            if certificate is None:
+                raise InputError(f"{source}: tells of no certificate")
+            return certificate
+        table = unpacked(file)
+        line = take_line(table, source)
+        if line is not None:
+            return in_first_line(line, digest(table), source)
+        beside = None if path == STDIN else beside_csv(path)
+        return beside or read_text(_decoded(table.read(LARGEST_FILE + 1), source), source)
+
+
+@contextmanager
+def _opened(path: str, source: str) -> Iterator[BinaryIO]:
+    """A file, or all of standard input; errors of the system become ours."""
     try:
-        folder = place if place.is_dir() else None
-        if folder is not None:
-            place = folder / CERTIFICATE
-            if not place.exists():
-                raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
-        with place.open("rb") as file:
-            start = file.read(LARGEST_FILE + 1)
+        with BytesIO(sys.stdin.buffer.read()) if path == STDIN else Path(path).open("rb") as file:
+            yield file
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    if start.startswith(b"PAR1"):
-        return read_text(_from_parquet(path), path)
-    checked = read_text(_decoded(start, path), str(place))
-    return checked if folder is None else replace(checked, files=check_files(folder, checked.certificate))
-
-
-def _from_parquet(path: str) -> str:
-    try:
-        text = pl.read_parquet_metadata(path).get(KEY)
-    except (OSError, pl.exceptions.PolarsError):
-        raise InputError(f"{path}: cannot be read as Parquet") from None
-    if text is None:
-        raise InputError(f"{path}: tells of no certificate")
-    return str(text)
+        raise InputError(f"{source}: no such file") from None
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or "it is damaged"
+        raise InputError(f"{source}: cannot be read ({why})") from None
 
 
 def _decoded(data: bytes, source: str) -> str:
@@ -74,21 +91,36 @@ def _decoded(data: bytes, source: str) -> str:
 # --- tables that carry their certificate --------------------------------------------------------------------
 
 
-def write_with_certificate(
-    frame: pl.DataFrame, certificate: Certificate, path: str, beside: Path, *, force: bool
-) -> None:
-    """Write a table with its certificate: in a Parquet file, in a file `beside` a CSV file, not in a pipe."""
+def check_table(path: str, *, force: bool) -> None:
+    """Refuse a place where something is already, unless forced; standard output is free."""
+    if path != STDOUT:
+        check_new(Path(path), force=force)
+
+
+def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, path: str, *, force: bool) -> None:
+    """Write a table that carries its certificate; "-" is CSV on standard output."""
     if path == STDOUT:
-        write_table(frame, path, force=force)
+        line, rows = csv_parts(frame, certificate)
+        sys.stdout.write(line.decode() + bytes(rows).decode())
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
             frame.write_parquet(draft, metadata=metadata_of(certificate))
             return
-        write_csv(frame, draft)
-        with whole_file(beside, force=force) as other:
-            contents = {**certificate.contents, "sha256": digest(draft)}
-            other.write_text(to_json(replace(certificate, contents=contents).to_dict()), encoding="utf-8")
+        with draft.open("wb") as file:
+            zipped = draft.suffix.lower() == ".gz"
+            # Without name and time: a seed repeats all bytes.
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else file as table:
+                table.writelines(csv_parts(frame, certificate))
+
+
+def csv_parts(frame: pl.DataFrame, certificate: Certificate) -> tuple[bytes, memoryview]:
+    """The first line of a CSV file, with the digest of all that follows, and what follows."""
+    buffer = BytesIO()
+    frame.write_csv(buffer)
+    buffer.seek(0)
+    tied = replace(certificate, contents={**certificate.contents, DIGEST: digest(buffer)})
+    return line_of(tied.to_dict()), buffer.getbuffer()
 
 
 def metadata_of(certificate: Certificate) -> dict[str, str]:
@@ -96,22 +128,41 @@ def metadata_of(certificate: Certificate) -> dict[str, str]:
     return {KEY: to_json(certificate.to_dict())}
 
 
-def in_parquet(path: str) -> Certificate | None:
+def in_parquet(file: str | Path | BinaryIO, source: str) -> Checked | None:
     """The certificate in the metadata of a Parquet file, if there is one."""
-    text = pl.read_parquet_metadata(path).get(KEY)
-    return None if text is None else read_text(text, path).certificate
+    try:
+        with quiet_stderr():
+            text = pl.read_parquet_metadata(file).get(KEY)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise InputError(f"{source}: cannot be read as Parquet") from None
+    return None if text is None else read_text(text, source)
 
 
-def beside_csv(path: str, beside: Path) -> Certificate | None:
-    """The certificate beside a CSV file, if there is one; refused if it is about another file."""
-    return _tied(path, beside).certificate if beside.exists() else None
+def in_first_line(line: str, rows: str, source: str) -> Checked:
+    """The certificate in the first line of a CSV file; `rows` is the digest of what follows."""
+    checked = read_text(line, f"{source}, first line")
+    if checked.certificate.contents.get(DIGEST) != rows:
+        raise InputError(
+            f"{source}: its rows are not those that its first line tells of: some were changed, or all were "
+            "written anew. Use the file as it was written; or remove the line, and what it promises"
+        )
+    return checked
+
+
+def beside_csv(path: str) -> Checked | None:
+    """The certificate in a file beside a CSV file, if there is one; refused if it is about another table."""
+    for beside in (Path(f"{path}{ending}") for ending in BESIDE):
+        if beside.exists():
+            return _tied(path, beside)
+    return None
 
 
 def _tied(path: str, beside: Path) -> Checked:
     """The certificate in `beside`, which must tell the digest of the table."""
     try:
         checked = read_text(beside.read_text(encoding="utf-8"), str(beside))
-        same = checked.certificate.contents.get("sha256") == digest(Path(path))
+        with Path(path).open("rb") as file:
+            same = checked.certificate.contents.get(DIGEST) == digest(file)
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path}: this file, or {beside}, cannot be read") from None
     if not same:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.errors import InputError
+from crowdveil.files.first_line import digest
 from crowdveil.plain_data import fits
 
 CERTIFICATE = "certificate.json"  # of a release's folder; it lists all the other files
 FILES = "files"  # the entry of a certificate's contents that lists them
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file that may be published."""
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest(file)
 
 
 def digests(folder: Path) -> dict[str, str]:
     """The digest of every file in a folder but the certificate, by name."""
-    return {path.name: digest(path) for path in sorted(folder.iterdir()) if path.name != CERTIFICATE}
+    return {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.name != CERTIFICATE}
 
 
 def check_files(folder: Path, certificate: Certificate) -> tuple[str, ...] | None:
@@ -42,7 +41,7 @@ def check_files(folder: Path, certificate: Certificate) -> tuple[str, ...] | Non
         for name in sorted(entries.keys() - listed.keys()):
             raise InputError(f"{folder}: {name!r} is not one of the files of which {CERTIFICATE} tells")
         for name, path in sorted(entries.items()):
-            if not path.is_file() or digest(path) != listed[name]:
+            if not path.is_file() or _digest(path) != listed[name]:
                 raise InputError(
                     f"{path}: is not the file of which {CERTIFICATE} tells: it was changed, or is another's"
                 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
 import os
 import sys
 import unicodedata
@@ -12,19 +11,23 @@ import zlib
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims, as_integers
 from crowdveil.errors import InputError
+from crowdveil.files.first_line import digest, take_line, unpacked
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
 
+if TYPE_CHECKING:
+    from crowdveil.certificates.certificate import Certificate
+    from crowdveil.certificates.reading import Checked
+
 STDIN = "-"
 _PARQUET_MAGIC = b"PAR1"
-_GZIP_MAGIC = b"\x1f\x8b"
 _SEPARATORS = ",;\t|"
 _BLOCK = 2**16  # bytes
 
@@ -52,18 +55,30 @@ def read_claims(
         The names of the three columns; by default they are guessed (`GUESSES`).
 
     """
-    return Claims.from_frame(**_three_columns(path, object, user, value))
+    return Claims.from_frame(**_three_columns(_TableFile(path), object, user, value))
 
 
-def read_labels(
+def read_claims_as_told(
     path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
-) -> Labels:
-    """Labels from a file, with the parameters of `read_claims`."""
-    return Labels.from_frame(**_three_columns(path, object, user, value))
-
-
-def _three_columns(path: str, object: str | None, user: str | None, value: str | None) -> dict[str, Any]:
+) -> tuple[Claims, Certificate | None]:
+    """Claims, and the certificate that the file carries; with the parameters of `read_claims`."""
     file = _TableFile(path)
+    certificate = file.certificate()
+    return Claims.from_frame(**_three_columns(file, object, user, value)), certificate
+
+
+def read_labels_as_told(
+    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+) -> tuple[Labels, Certificate | None]:
+    """Labels, and the certificate that the file carries; with the parameters of `read_claims`."""
+    file = _TableFile(path)
+    certificate = file.certificate()
+    return Labels.from_frame(**_three_columns(file, object, user, value)), certificate
+
+
+def _three_columns(
+    file: _TableFile, object: str | None, user: str | None, value: str | None
+) -> dict[str, Any]:
     columns = {
         role: file.find(role, name) for role, name in (("object", object), ("user", user), ("value", value))
     }
@@ -146,16 +161,18 @@ def _nfc(name: str) -> str:
 
 
 class _TableFile:
-    """A CSV or Parquet file: its column names, and reading of columns."""
+    """A CSV or Parquet file: its certificate, its column names, and reading of columns.
+
+    A CSV file with a certificate is read at once: what was checked is what is used.
+    """
 
     def __init__(self, path: str) -> None:
         self.label = "standard input" if path == STDIN else path
         self._path = Path(path)
         self._data, head = self._peek(path)
         self._is_parquet = head == _PARQUET_MAGIC or path.lower().endswith((".parquet", ".pq"))
+        self._in_csv = None if self._is_parquet else self._unpack()
         with self._plain_errors():
-            if head.startswith(_GZIP_MAGIC) and not self._is_parquet:
-                self._data = gzip.decompress(self._data or self._path.read_bytes())
             self._separator = None if self._is_parquet else self._guess_separator()
             self.columns = self._names()
 
@@ -189,6 +206,37 @@ class _TableFile:
         except (PolarsError, PanicException, OSError, EOFError, zlib.error, ValueError):
             kind = "Parquet" if self._is_parquet else "CSV"
             raise InputError(f"{self.label}: this is not a {kind} file that can be read") from None
+
+    def _unpack(self) -> Checked | None:
+        """Take the certificate off a CSV file, if there is one, and the file out of a gzipped one."""
+        with self._plain_errors(), self._open() as packed:
+            file = unpacked(packed)
+            line = take_line(file, self.label)
+            if file is not packed or line is not None:
+                self._data = file.read()
+        if line is None or self._data is None:
+            return None
+        from crowdveil.files.certificates import in_first_line  # which loads the mechanisms
+
+        return in_first_line(line, digest(BytesIO(self._data)), self.label)
+
+    def certificate(self) -> Certificate | None:
+        """The certificate that the file carries, or that was written beside it."""
+        from crowdveil.files.certificates import beside_csv, in_parquet
+
+        told = self._in_csv
+        if self._is_parquet:
+            told = in_parquet(self._stream(), self.label)
+        elif told is None and str(self._path) != STDIN and self._path.is_file():
+            told = beside_csv(str(self._path))
+        if told is not None and told.certificate.kind == "reports":
+            raise InputError(
+                f"{self.label}: holds reports about every cell, not claims; discover takes them from a file"
+            )
+        return None if told is None else told.certificate
+
+    def _open(self) -> BinaryIO:
+        return self._path.open("rb") if self._data is None else BytesIO(self._data)
 
     def _stream(self) -> Path | BytesIO:
         return self._path if self._data is None else BytesIO(self._data)
@@ -244,7 +292,7 @@ class _TableFile:
 
     def _from_the_end(self) -> Iterator[bytes]:
         """The file's bytes in blocks, the last block first."""
-        with self._path.open("rb") if self._data is None else BytesIO(self._data) as file:
+        with self._open() as file:
             position = file.seek(0, os.SEEK_END)
             while position > 0:
                 size = min(position, _BLOCK)
@@ -255,7 +303,7 @@ class _TableFile:
         """Names of several columns of a CSV file; the reader renames all but one of these columns."""
         if self._separator is None:
             return set()
-        with self._path.open("rb") if self._data is None else BytesIO(self._data) as file:
+        with self._open() as file:
             line = file.readline().decode("utf-8-sig").rstrip("\r\n")
         names = [_nfc(name) for name in next(csv.reader([line], delimiter=self._separator), [])]
         return {name for name in names if names.count(name) > 1}

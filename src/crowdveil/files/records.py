@@ -12,7 +12,7 @@ from crowdveil.certificates.certificate import of_synthetic
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.certificates import write_with_certificate
 from crowdveil.files.reading import read_columns
-from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_table
+from crowdveil.files.writing import whole_file, write_table
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.result import Synthetic
 
@@ -60,23 +60,9 @@ def write_records(records: Records, path: str, *, force: bool, midpoints: bool =
     write_table(records.to_frame(midpoints=midpoints), path, force=force)
 
 
-def promise_file(path: str) -> Path:
-    """The file beside a CSV file of synthetic records that tells what made them, and what was promised."""
-    return Path(f"{path}.promise.json")
-
-
-def check_synthetic(path: str, *, force: bool) -> None:
-    """Refuse places where something is already, unless forced."""
-    if path != STDOUT:
-        check_new(Path(path), force=force)
-        if not is_parquet(path):
-            check_new(promise_file(path), force=force)
-
-
 def write_synthetic(synthetic: Synthetic, path: str, *, force: bool) -> None:
-    """Synthetic records with their certificate; on standard output without."""
-    frame = synthetic.records.to_frame()
-    write_with_certificate(frame, of_synthetic(synthetic), path, promise_file(path), force=force)
+    """Synthetic records with their certificate."""
+    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), path, force=force)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
-from crowdveil.certificates.certificate import Certificate, of_noisy_claims
-from crowdveil.errors import InputError
-from crowdveil.files.certificates import beside_csv, in_parquet, write_with_certificate
-from crowdveil.files.reading import STDIN, has_parquet_magic
-from crowdveil.files.writing import STDOUT, check_new, is_parquet
+from crowdveil.certificates.certificate import of_noisy_claims
+from crowdveil.files.certificates import write_with_certificate
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed
 
 
-def mechanism_file(path: str) -> Path:
-    """The file beside a CSV file that holds its certificate."""
-    return Path(f"{path}.mechanism.json")
-
-
-def check_reports(path: str, *, force: bool) -> None:
-    """Refuse places where something is already, unless forced."""
-    if path == STDOUT:
-        return
-    check_new(Path(path), force=force)
-    if not is_parquet(path):
-        check_new(mechanism_file(path), force=force)
-
-
 def write_reports(perturbed: Perturbed, description: Description, path: str, *, force: bool) -> None:
-    """Noisy claims with their certificate; on standard output without."""
+    """Noisy claims with their certificate."""
     claims = perturbed.claims
     frame = pl.DataFrame(
         {
@@ -39,19 +20,4 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
             "value": claims.values,
         }
     )
-    certificate = of_noisy_claims(perturbed, description)
-    write_with_certificate(frame, certificate, path, mechanism_file(path), force=force)
-
-
-def read_noise(path: str) -> Certificate | None:
-    """The certificate of a file of noisy claims; None if these are plain claims.
-
-    Call it when the file itself has been read. Standard input never tells of one.
-    """
-    if path == STDIN:
-        return None
-    parquet = has_parquet_magic(Path(path))
-    certificate = in_parquet(path) if parquet else beside_csv(path, mechanism_file(path))
-    if certificate is not None and certificate.kind != "noisy claims":
-        raise InputError(f"{path}: holds {certificate.kind}, not noisy claims")
-    return certificate
+    write_with_certificate(frame, of_noisy_claims(perturbed, description), path, force=force)

@@ -1,7 +1,8 @@
 """Discover: from a file of claims, labels or reports to a file of truths. It spends no privacy.
 
-Truths from raw claims are as private as those. Truths from noisy claims and from reports are computed from
-what devices sent, and keep what was promised about that.
+Truths from noisy claims and from reports are computed from what devices sent, and keep what was promised.
+Where a file carries no certificate, its claims are of unknown origin: they may be raw.
+Nothing is promised then.
 """
 
 from __future__ import annotations
@@ -13,28 +14,36 @@ from typing import Any
 
 import polars as pl
 
+from crowdveil.certificates.certificate import Certificate
 from crowdveil.engines import LocalEngine
-from crowdveil.errors import ParameterError
+from crowdveil.errors import InputError, ParameterError
 from crowdveil.evaluation.known_truths import accuracy_of_labels, errors_of_numbers
 from crowdveil.files import (
     check_new,
     read_cell_reports,
-    read_claims,
+    read_claims_as_told,
     read_known_labels,
-    read_labels,
-    read_noise,
+    read_labels_as_told,
     read_truths,
     write_table,
 )
+from crowdveil.files.certificates import STDIN, read_certificate
 from crowdveil.files.writing import STDOUT
-from crowdveil.guarantee import SEEDED
+from crowdveil.guarantee import SEEDED, NoGuarantee
 from crowdveil.local.description import Description
 from crowdveil.local.reports import Reports
 from crowdveil.operations.cell_truths import estimators
 from crowdveil.truth import registry
 from crowdveil.truths import Truths, Voted
 
-RAW = "No guarantee: these truths were found from raw claims."
+UNKNOWN = "unknown"
+UNKNOWN_ORIGIN = (
+    "No guarantee: these truths were found from claims of unknown origin. Nothing tells whether those are "
+    "raw, or noisy and by what law."
+)
+NOT_TIED = (
+    "--law tells how the noise was drawn: nothing ties it to these claims, nor the promise that follows"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,8 @@ class Discovered:
         What is promised about each claim or cell, in words.
     user_promise:
         What is promised to each user, in words.
+    origin:
+        What the input says that it is, like "noisy claims" or "reports"; "unknown" if it says nothing.
     scores:
         How close estimates come to known truths, if these were given.
     warnings:
@@ -72,6 +83,7 @@ class Discovered:
     of_cells: bool
     promise: str
     user_promise: str
+    origin: str = UNKNOWN
     scores: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     out: str = STDOUT
@@ -86,6 +98,7 @@ class Discovered:
             **({} if self.of_cells else {"claims": self.size}),
             "sweeps": self.truths.sweeps,
             "converged": self.truths.converged,
+            "origin": self.origin,
             "promise": self.promise,
             "user_promise": self.user_promise,
             **({"cells": self.size} if self.of_cells else {}),
@@ -101,6 +114,7 @@ def discover(
     out: str = STDOUT,
     method: str | None = None,
     labels: bool = False,
+    law: str | None = None,
     truths: str | None = None,
     level: float = 0.9,
     sparsity: float | None = None,
@@ -122,6 +136,9 @@ def discover(
         A name in `truth.registry.METHODS`; without one, the default for what is in the file.
     labels:
         Whether values are labels.
+    law:
+        File that tells the law of the noise, for noisy claims that lost it: a certificate, or a file that
+        carries one.
     truths:
         File of known truths to compare with.
     level:
@@ -146,13 +163,17 @@ def discover(
     if reports is not None:
         if labels or any(columns.values()):
             raise ParameterError("reports about every cell have no labels and no columns to choose")
+        if law is not None:
+            raise ParameterError("--law goes with noisy claims; reports about every cell carry their own")
         discovered = _from_reports(reports, method, sparsity, truths, level, engine)
     elif sparsity is not None:
         raise ParameterError("--sparsity goes with reports of lp and slots")
     elif labels:
+        if law is not None:
+            raise ParameterError("--law goes with noisy claims, which are numbers, and not with --labels")
         discovered = _from_labels(claims, columns, method, truths, engine)
     else:
-        discovered = _from_claims(claims, columns, method, truths, level, engine)
+        discovered = _from_claims(claims, columns, law, method, truths, level, engine)
     discovered = replace(discovered, out=out, weights=weights)
     if not discovered.truths.converged:
         discovered = replace(discovered, warnings=(*discovered.warnings, _still_moving(discovered.truths)))
@@ -172,22 +193,57 @@ def weights_file(out: str) -> Path:
 def _from_claims(
     path: str,
     columns: Mapping[str, str | None],
+    law_file: str | None,
     method: str | None,
     known: str | None,
     level: float,
     engine: LocalEngine | None,
 ) -> Discovered:
-    claims = read_claims(path, **columns)
-    certificate = read_noise(path)
-    law, promises = None, (RAW, RAW)
-    if certificate is not None:
-        mechanism = Description(certificate.method, certificate.parameters).build()
+    if path == STDIN == law_file:
+        raise ParameterError("the claims and --law cannot both be read from standard input")
+    given = None if law_file is None else _law_in(law_file)
+    claims, own = read_claims_as_told(path, **columns)
+    certificate, warnings = _agreed(own, given)
+    law, told = None, _told(certificate)
+    if certificate is not None and certificate.kind == "noisy claims":
+        mechanism = _mechanism(certificate)
         law, most = mechanism.law, int(claims.claims_per_user().max())
         user = SEEDED if certificate.seeded else mechanism.promise("user", most)
-        promises = certificate.promise.sentence(), user.sentence()
+        told = certificate.promise.sentence(), user.sentence(), certificate.kind
     truths = registry.discover(claims, method, law=law, engine=engine)
     table = truths.to_frame(level)
-    return Discovered(truths, table, len(claims), False, *promises, _scores(table, known))
+    return Discovered(truths, table, len(claims), False, *told, _scores(table, known), warnings)
+
+
+def _law_in(path: str) -> Certificate:
+    """The certificate that tells the law of noisy claims."""
+    certificate = read_certificate(path).certificate
+    if certificate.kind != "noisy claims":
+        raise InputError(f"{path}: tells of {certificate.kind}, and --law takes what tells of noisy claims")
+    return certificate
+
+
+def _agreed(own: Certificate | None, given: Certificate | None) -> tuple[Certificate | None, tuple[str, ...]]:
+    """The certificate that claims carry, else the one that was given for them, with a warning."""
+    if given is None:
+        return own, ()
+    if own is None:
+        return given, (NOT_TIED,)
+    if own.kind != given.kind or _mechanism(own) != _mechanism(given):
+        raise ParameterError("the claims carry another law than --law tells: leave --law away")
+    return own, ()
+
+
+def _mechanism(certificate: Certificate) -> Any:
+    return Description(certificate.method, certificate.parameters).build()
+
+
+def _told(certificate: Certificate | None) -> tuple[str, str, str]:
+    """What is promised about truths, and to users, as a certificate says; and of what it is."""
+    if certificate is None:
+        return UNKNOWN_ORIGIN, UNKNOWN_ORIGIN, UNKNOWN
+    user = certificate.user_promise or NoGuarantee("nothing is told about all claims of a user together.")
+    return certificate.promise.sentence(), user.sentence(), certificate.kind
 
 
 def _from_labels(
@@ -197,11 +253,11 @@ def _from_labels(
     known: str | None,
     engine: LocalEngine | None,
 ) -> Discovered:
-    labels = read_labels(path, **columns)
+    labels, certificate = read_labels_as_told(path, **columns)
     voted = registry.vote(labels, method, engine=engine)
     table = voted.to_frame()
     scores = {} if known is None else accuracy_of_labels(table, read_known_labels(known), source=known)
-    return Discovered(voted, table, len(labels), False, RAW, RAW, scores)
+    return Discovered(voted, table, len(labels), False, *_told(certificate), scores)
 
 
 def _from_reports(
@@ -215,8 +271,8 @@ def _from_reports(
     truths, warnings = estimators(reports.read(), sparsity).infer(method, engine)
     table = truths.to_frame(level)
     cells = len(reports.objects) * len(reports.users)
-    promises = reports.promise.sentence(), reports.user_promise.sentence()
-    return Discovered(truths, table, cells, True, *promises, _scores(table, known), warnings)
+    told = reports.promise.sentence(), reports.user_promise.sentence(), "reports"
+    return Discovered(truths, table, cells, True, *told, _scores(table, known), warnings)
 
 
 def _scores(table: pl.DataFrame, known: str | None) -> dict[str, float]:

@@ -17,11 +17,9 @@ from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import (
     check_cell_reports,
-    check_reports,
+    check_table,
     read_cell_reports,
-    read_claims,
     read_names,
-    read_noise,
     write_cell_reports,
     write_reports,
 )
@@ -32,6 +30,7 @@ from crowdveil.local.perturbed import perturb as perturb_claims
 from crowdveil.local.registry import MECHANISMS, check_options
 from crowdveil.local.reports import CellMechanism, Reports, promised, report
 from crowdveil.local.request import MechanismRequest, whole_domain
+from crowdveil.operations.raw_claims import read_raw_claims
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure, seeded
@@ -182,8 +181,8 @@ def perturb(
 def _perturb_claims(request: Request, account: Account, out: str, *, force: bool) -> NoisyClaims:
     description = request.describe()
     mechanism: ClaimMechanism = description.build()
-    check_reports(out, force=force)
-    claims = _read(request)
+    check_table(out, force=force)
+    claims, warned = _read(request)
     mechanism.promise("user", most_claims_of_a_user(claims))  # refuses too many claims of a user
     perturbed = spend(
         account,
@@ -191,7 +190,7 @@ def _perturb_claims(request: Request, account: Account, out: str, *, force: bool
         draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
         write=lambda perturbed: write_reports(perturbed, description, out, force=force),
     )
-    return NoisyClaims(out, description, perturbed)
+    return NoisyClaims(out, description, perturbed, warned)
 
 
 def _report_cells(request: Request, account: Account, out: str, *, force: bool) -> CellsReported:
@@ -201,7 +200,8 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
         "objects": None if request.objects is None else read_names(request.objects),
         "users": None if request.users is None else read_names(request.users),
     }
-    answers = Answers.from_claims(_read(request), domain, **lists)
+    claims, warned = _read(request)
+    answers = Answers.from_claims(claims, domain, **lists)
     description = request.describe(users=len(answers.users), objects=len(answers.objects))
     mechanism: CellMechanism = description.build()
     mechanism.check(answers)
@@ -220,17 +220,14 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
         draw=draw,
         write=lambda reports: write_cell_reports(reports, description, out, force=force),
     )
-    messages = sorted({str(warning.message) for warning in raised})
+    messages = [*warned, *sorted({str(warning.message) for warning in raised})]
     if not answers.declared:
         messages.append(LISTED_FROM_CLAIMS)
     return CellsReported(out, description, reports, answers.moved, tuple(messages))
 
 
-def _read(request: Request) -> Claims:
-    """The raw claims; a file of noisy claims or of reports is refused."""
+def _read(request: Request) -> tuple[Claims, tuple[str, ...]]:
+    """The claims, and a warning if they are noisy; reports about every cell are refused."""
     if read_cell_reports(request.source) is not None:
         raise InputError(f"{request.source}: these are reports already")
-    claims = read_claims(request.source, **request.columns)
-    if read_noise(request.source) is not None:
-        raise InputError(f"{request.source}: these claims are noisy already")
-    return claims
+    return read_raw_claims(request.source, request.columns)

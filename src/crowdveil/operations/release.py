@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.files import read_claims
+from crowdveil.operations.raw_claims import read_raw_claims
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
@@ -26,6 +26,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    warnings: tuple[str, ...] = ()
     signer: PublicKey | None = None  # the key that signed it; what is seeded is not signed
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def release(
     """
     rng, engine = rng or secure(), engine or LocalEngine()
     check_bundle(out, source, force=force)
-    raw = read_claims(source, **(columns or {}))
+    raw, warned = read_raw_claims(source, columns or {})
     claims = parameters.used(raw)
     pattern = Pattern.of(claims)
     if not insist:
@@ -100,7 +101,7 @@ def release(
         write_bundle(out, drawn, claims, force=force, key=key)
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters), None if key is None else key.public)
+    return Released(drawn, out, _outside(raw, parameters), warned, None if key is None else key.public)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdveil.errors import ParameterError
-from crowdveil.files import check_synthetic, read_frame, read_records, read_schema, write_synthetic
+from crowdveil.files import check_table, read_frame, read_records, read_schema, write_synthetic
 from crowdveil.files.writing import STDOUT
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
@@ -135,11 +135,9 @@ def _check_domains(schema: Path | None, *, domain_from_data: bool) -> None:
 
 def _check_out(out: str, source: str, *, force: bool) -> None:
     """Refuse to replace the records, or a file that is there unless forced."""
-    if out == STDOUT:
-        return
-    if Path(out).resolve() == Path(source).resolve():
+    if out != STDOUT and Path(out).resolve() == Path(source).resolve():
         raise ParameterError("the synthetic records would replace the real ones: choose another -o PATH")
-    check_synthetic(out, force=force)
+    check_table(out, force=force)
 
 
 def _read(source: str, schema: Path | None, *, clamp: bool) -> Records:
