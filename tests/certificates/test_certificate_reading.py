@@ -214,7 +214,7 @@ EDITS |= {
         ("nobody to trust", _set("promise", "trust", to="local"), "promise.trust is not"),
         ("no delta", _set("promise", "delta", to=0.0), "promise.delta is not"),
         ("more claims", _set("public", "claims_per_object", to=[10**6]), "promise.epsilon is not"),
-        ("no counts", _remove("public", "claims_per_object"), "promise.epsilon is not"),
+        ("no counts", _remove("public", "claims_per_object"), "public.claims_per_object is missing"),
         ("odd counts", _set("public", "claims_per_object", to=[0]), "public.claims_per_object is not"),
     )
 }
@@ -304,6 +304,63 @@ def test_certificates_of_version_1_stay_readable(path: Path) -> None:
         assert (promise.epsilon, promise.delta) == (stated["promise"]["epsilon"], stated["promise"]["delta"])
     else:
         assert isinstance(promise, NoGuarantee | Deniability)
+
+
+VERSION_2 = Path(__file__).parent / "version2"  # written by crowdveil when certificates had version 2
+RELEASED_IN_2 = sorted(path.stem for path in VERSION_2.glob("*.json") if "." not in path.stem)
+
+
+def test_there_is_a_certificate_of_version_2_of_every_method() -> None:
+    assert {_version_2(name)["method"] for name in RELEASED_IN_2} == set(RELEASES)
+
+
+def _version_2(name: str) -> dict[str, Any]:
+    stated: dict[str, Any] = json.loads((VERSION_2 / f"{name}.json").read_text())
+    return stated
+
+
+@pytest.mark.parametrize("name", RELEASED_IN_2)
+def test_certificates_of_version_2_stay_readable_and_hold_all_numbers(name: str) -> None:
+    stated = _version_2(name)
+    checked = read_text(json.dumps(stated), "here")
+    assert checked.recomputed
+    assert checked.signer is None
+    assert checked.certificate.promise.to_dict()["kind"] == stated["promise"]["kind"]
+    assert ("claims_per_object" in stated["public"]) == RELEASES[stated["method"]].depends_on_counts
+
+
+@pytest.mark.parametrize("name", [name for name in RELEASED_IN_2 if name != "seeded"])
+@pytest.mark.parametrize("upgrade", [False, True])
+def test_no_method_lets_its_promise_be_edited(name: str, upgrade: bool) -> None:
+    """Each of the edits that would make it look stronger, or weaker, alone."""
+    whole = _version_2(name)
+    if upgrade:
+        whole = json.loads(to_json(read_text(json.dumps(whole), "here").certificate.to_dict()))
+        assert whole["schema_version"] == SCHEMA_VERSION
+    promise = whole["promise"]
+    edits: dict[str, list[Any]] = {
+        "epsilon": [0.001, 0.0, promise.get("epsilon", 1.0) * 1.01],
+        "delta": [0.0, 1e-12, 0.5],
+        "unit": ["user", "claim", "record"],
+        "trust": ["local"],
+        "adjacency": ["add-remove", "replace-one"],
+        "k": [2, 50],
+        "gamma": [1.0, 1.5],
+    }
+    tried = 0
+    for field, values in edits.items():
+        for value in values:
+            if field not in promise or promise[field] == value:
+                continue
+            edited = json.loads(json.dumps(whole))
+            edited["promise"][field] = value
+            with pytest.raises(InputError, match=rf"promise\.{field} is not"):
+                read_text(json.dumps(edited), "here")
+            tried += 1
+    stronger = Guarantee(0.001, 0.0, "user", "add-remove", "local").to_dict()
+    with pytest.raises(InputError, match=r"promise\.(kind|epsilon) is not"):
+        read_text(json.dumps(whole | {"promise": stronger}), "here")
+    assert tried >= {"differential privacy": 7, "plausible deniability": 4, "none": 0}[promise["kind"]]
 
 
 @pytest.mark.parametrize("case", ["smoothed", "attempts"])

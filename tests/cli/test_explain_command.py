@@ -9,6 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from conftest import Run
 from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate
 from crowdveil.cli.explain import explain
 from crowdveil.errors import CrowdveilError, InputError
@@ -23,11 +24,15 @@ app.command()(explain)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a certificate, as a release has one."""
+    return _with_certificate(tmp_path)
+
+
+def _with_certificate(folder: Path) -> Path:
     basic = Basic(1.0, Range(0, 10))
     promise = basic.promise(Pattern.even(1, 1))
     certificate = Certificate("release", basic.name, basic.to_dict(), promise, seeded=False, synthetic=False)
-    (tmp_path / "certificate.json").write_text(json.dumps(certificate.to_dict()))
-    return tmp_path
+    (folder / "certificate.json").write_text(json.dumps(certificate.to_dict()))
+    return folder
 
 
 def test_a_certificate_and_its_folder_are_explained_alike(folder: Path) -> None:
@@ -83,3 +88,25 @@ def test_a_bad_certificate_is_refused_in_one_line_and_nothing_is_said(folder: Pa
 
 def test_help_has_an_example() -> None:
     assert "Example: crowdveil explain out/certificate.json" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_a_signed_release_is_checked_against_a_key(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    out, key = tmp_path / "out", tmp_path / "key.pem"
+    told = run("release", claims_csv, "--method", "basic", "--epsilon", 1, "--range", "0:10", "-o", out)
+    exported = run("ledger", "--export-key", key)
+    fingerprint = exported.out.splitlines()[-1]
+    assert f"signed by    {fingerprint}" in told.out
+    done = run("explain", out, "--key", key)
+    assert done.code == 0
+    assert f"Signed by {fingerprint}, which is the key that you named." in done.out
+    assert (
+        run("explain", out, "--key", key, "--json").json()["checks"]["signature"]["by_the_named_key"] is True
+    )
+    (out / "claims.csv").write_text("object,value\n")
+    done = run("explain", out, "--key", key)
+    assert (done.code, done.out) == (2, "")
+    assert "claims.csv: is not the file" in done.err
+    (tmp_path / "unsigned").mkdir()
+    done = run("explain", _with_certificate(tmp_path / "unsigned"), "--key", key)
+    assert (done.code, done.out) == (2, "")
+    assert "is not signed" in done.err

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from crowdveil.cli.ledger import ledger
-from crowdveil.errors import CrowdveilError, InputError
+from crowdveil.errors import CrowdveilError, InputError, OutputError
 from crowdveil.guarantee import Guarantee, NoGuarantee
 from crowdveil.ledger import Ledger
 
@@ -156,3 +156,36 @@ def test_what_is_no_ledger_is_refused_in_one_line(tmp_path: Path, kind: str) -> 
 
 def test_help_has_an_example() -> None:
     assert "Example: crowdveil ledger" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_the_public_key_is_exported_with_its_fingerprint(book: Ledger, tmp_path: Path) -> None:
+    text = _told("--ledger", book.path, "--export-key", tmp_path / "key.pem")
+    key = book.key()
+    assert (tmp_path / "key.pem").read_text() == key.public.to_pem()
+    assert text.splitlines()[-1] == key.public.fingerprint
+    told = json.loads(_told("--ledger", book.path, "--export-key", tmp_path / "again.pem", "--json"))
+    assert told == {
+        "ledger": str(book.path),
+        "out": str(tmp_path / "again.pem"),
+        "fingerprint": key.public.fingerprint,
+    }
+
+
+@pytest.mark.parametrize("name", ["ledger.sqlite3.key", "ledger.sqlite3"])
+def test_an_export_replaces_nothing(book: Ledger, tmp_path: Path, name: str) -> None:
+    """The private key least of all."""
+    secret = book.key().to_file()
+    before = (tmp_path / name).read_bytes()
+    done = CliRunner().invoke(app, ["--ledger", str(book.path), "--export-key", str(tmp_path / name)])
+    assert isinstance(done.exception, OutputError)
+    assert "exists already" in str(done.exception)
+    assert secret.splitlines()[1].decode() not in done.output
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_a_damaged_key_is_not_in_the_way_of_the_account(book: Ledger, tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite3.key").write_text("not a key")
+    assert "drugs" in _told("--ledger", book.path)
+    done = CliRunner().invoke(app, ["--ledger", str(book.path), "--export-key", str(tmp_path / "key.pem")])
+    assert isinstance(done.exception, InputError)
+    assert not (tmp_path / "key.pem").exists()

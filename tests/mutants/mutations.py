@@ -601,8 +601,8 @@ LOCAL = (
     Mutation(
         "noisy claims taken for raw ones without a word",
         "operations/raw_claims.py",
-        "() if certificate is None else (NOT_RAW.format(kind=certificate.kind),)",
-        "()",
+        "[] if certificate is None else [NOT_RAW.format(kind=certificate.kind)]",
+        "[]",
         (PERTURB,),
     ),
     Mutation(
@@ -618,6 +618,93 @@ LOCAL = (
         '    if len(objects) != certificate.public["objects"]:\n',
         '    if len(objects) < certificate.public["objects"] - 1:\n',
         ("cli/test_perturb_cells.py",),
+    ),
+)
+
+# --- signatures ---------------------------------------------------------------------------------------------
+
+SIGNATURES, LEDGER_KEY = "certificates/test_signatures.py", "ledger/test_ledger_key.py"
+
+SIGNED = (
+    Mutation(
+        "a signature that does not cover the digests of files",
+        "certificates/signature.py",
+        'if name != "signature"}',
+        'if name not in ("signature", "contents")}',
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "a signature that is not checked",
+        "certificates/signature.py",
+        '    if not key.signed(signed_bytes(given), signature["value"]):\n',
+        "    if False:\n",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "signatures that fit whatever is signed for another purpose",
+        "certificates/signature.py",
+        "return _DOMAIN + text",
+        "return text",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "a seeded release that is signed",
+        "certificates/signature.py",
+        "    if key is None or certificate.seeded:\n",
+        "    if key is None:\n",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "another key than the named one accepted",
+        "files/public_keys.py",
+        "    if checked.signer != key:\n",
+        "    if False:\n",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "what is not signed accepted where a key is named",
+        "files/public_keys.py",
+        """    if checked.signer is None:
+        raise""",
+        """    if checked.signer is None:
+        return checked
+        raise""",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "published files that are not compared with their digests",
+        "files/published.py",
+        "if not path.is_file() or _digest(path) != listed[name]:",
+        "if not path.is_file():",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "files added to a release without notice",
+        "files/published.py",
+        "sorted(entries.keys() - listed.keys())",
+        "sorted(set())",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "the key looked for when the release is charged already",
+        "operations/release.py",
+        "key = account.ledger.key() if rng.private else None",
+        "key = None",
+        (SIGNATURES,),
+    ),
+    Mutation(
+        "a ledger's key that others can read",
+        "ledger/key.py",
+        "mode & (stat.S_IRWXG | stat.S_IRWXO)",
+        "mode & stat.S_IRWXO",
+        (LEDGER_KEY,),
+    ),
+    Mutation(
+        "a ledger's key that is replaced by a process that comes second",
+        "ledger/key.py",
+        "os.link(draft, path)",
+        "os.replace(draft, path)",
+        (LEDGER_KEY,),
     ),
 )
 
@@ -723,4 +810,4 @@ SCOPES = (
     ),
 )
 
-MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *TOLD)
+MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *SIGNED, *TOLD)

@@ -42,7 +42,7 @@ class Certificate:
     synthetic:
         Whether values belong to nobody; else each is one person's own, with noise.
     contents:
-        What a reader of the file must know about it: the names of objects, a digest.
+        What a reader of the file must know about it: the names of objects, digests of what was published.
     crowdveil:
         The version that wrote it.
 

@@ -1,8 +1,8 @@
 """Reading a certificate back, and refusing one whose numbers do not follow from its facts.
 
-Checked are its version, its keys and types, and that its promise is the one that its method promises with its
-parameters and public numbers. It is not signed: whoever changes all of them in step is not found out
-(docs/ledger.md).
+Checked are its version, its keys and types, its signature if it has one, and that its promise is the one that
+its method promises with its parameters and public numbers. Without a signature, whoever changes all of them
+in step is not found out (docs/certificates.md).
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import Any, get_args, get_type_hints
 from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate, Kind
 from crowdveil.certificates.levels import Level
 from crowdveil.certificates.recomputation import difference, recomputed, same_number, without_counts
+from crowdveil.certificates.signature import signer
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, Promise
 from crowdveil.plain_data import construct, fits, parse_json, problem
 from crowdveil.releases.registry import RELEASES
+from crowdveil.signing import PublicKey
 from crowdveil.synthesis.registry import METHODS
 
-_FIRST_WITH_LEVELS = 3
+FIRST_SIGNED = 3  # the version that states levels and may have a signature
 LEAST_REALISED = 0.9  # of the epsilon asked for; drawn exactly, reports realise a little less
 _PROMISES: dict[str, type[Guarantee | Deniability | NoGuarantee]] = {
     "differential privacy": Guarantee,
@@ -51,10 +53,28 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Checked:
-    """A certificate whose parts agree; `recomputed` tells whether its epsilon follows from its facts."""
+    """A certificate whose parts agree, and what was checked besides.
+
+    Parameters
+    ----------
+    certificate:
+        What it says, in today's words.
+    recomputed:
+        Whether its epsilon was computed again from its facts.
+    signer:
+        The key that signed all of it, if it is signed; anybody can have made one.
+    expected:
+        Whether that is the key that the reader named.
+    files:
+        Names of the published files that were compared with their digests; None if none were looked at.
+
+    """
 
     certificate: Certificate
     recomputed: bool
+    signer: PublicKey | None = None
+    expected: bool = False
+    files: tuple[str, ...] | None = None
 
 
 def read_text(text: str, source: str) -> Checked:
@@ -74,10 +94,11 @@ def read_text(text: str, source: str) -> Checked:
             f"{SCHEMA_VERSION}"
         )
     try:
+        by = signer(stated) if version >= FIRST_SIGNED else None
         checked = _checked(_certificate(stated, version), version)
-        if version >= _FIRST_WITH_LEVELS:
+        if version >= FIRST_SIGNED:
             _check_levels(stated["levels"], checked.certificate)
-        return checked
+        return replace(checked, signer=by)
     except ParameterError as error:
         raise InputError(f"{source}: was edited or is damaged: {error}") from None
 
@@ -146,6 +167,8 @@ def _certificate(stated: dict[str, Any], version: int) -> Certificate:
     keys = _KEYS[version]
     if stated.get("seeded") is True:
         keys = keys | {"warning": str}
+    if version >= FIRST_SIGNED and "signature" in stated:
+        keys = keys | {"signature": dict}
     wrong = problem(stated, keys)
     if wrong is not None:
         raise ParameterError(wrong)

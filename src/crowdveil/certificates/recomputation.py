@@ -77,7 +77,8 @@ def same_number(one: float | None, other: float | None) -> bool:
 
 def _release(certificate: Certificate) -> Recomputed:
     method = RELEASES[certificate.method].from_dict(certificate.parameters)
-    counts = _public(certificate, "claims_per_object", tuple[int, ...], [1])
+    any_counts = None if method.depends_on_counts else [1]
+    counts = _public(certificate, "claims_per_object", tuple[int, ...], any_counts)
     if not counts or len(counts) > MOST_COUNTS or min(counts) < 1 or max(counts) > MOST_CLAIMS:
         raise ParameterError("public.claims_per_object is not what belongs there")
     # Version 2 did not keep how many claims a user has at most.

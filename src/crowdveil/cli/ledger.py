@@ -11,7 +11,7 @@ from crowdveil.cli.options import Json
 from crowdveil.errors import InputError
 
 if TYPE_CHECKING:
-    from crowdveil.ledger import Charge, Total
+    from crowdveil.ledger import Charge, Ledger, Total
     from crowdveil.operations.spending import Account
 
 LedgerFile = Annotated[
@@ -43,9 +43,19 @@ def ledger(
     dataset: Annotated[
         str | None, typer.Option("--dataset", help="Show this dataset only.", metavar="NAME")
     ] = None,
+    export_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--export-key",
+            help="Write the public key of what you publish, and show its fingerprint.",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what was spent on each dataset, its budget and what is left, and every entry.
+
+    With --export-key: write the public half of the key that signs releases, for `crowdveil explain --key`.
 
     Example: crowdveil ledger --dataset side-effects
     """
@@ -55,6 +65,9 @@ def ledger(
     if file is not None and not file.exists():
         raise InputError(f"{file}: there is no such ledger")
     book = Ledger(file or default_path())
+    if export_key is not None:
+        _export(book, export_key, as_json=as_json)
+        return
     totals, entries = book.statement(dataset)
     if as_json:
         say_json(
@@ -66,6 +79,19 @@ def ledger(
         )
         return
     _show(book.path, dataset, totals, entries)
+
+
+def _export(book: Ledger, out: Path, *, as_json: bool) -> None:
+    from crowdveil.cli.console import say, say_json
+    from crowdveil.files.public_keys import write_public_key
+
+    key = book.key().public
+    write_public_key(key, out)
+    if as_json:
+        say_json({"ledger": str(book.path), "out": str(out), "fingerprint": key.fingerprint})
+        return
+    say(f"The public key of {book.path} is in {out}. Its fingerprint, for whoever compares it:")
+    say(key.fingerprint)
 
 
 def _show(path: Path, dataset: str | None, totals: list[Total], entries: list[Charge]) -> None:

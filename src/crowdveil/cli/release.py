@@ -145,6 +145,8 @@ def _show(released: Released, *, as_json: bool) -> None:
     files = "public.html, claims.csv, claims.parquet, certificate.json"
     say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
     say(f"for you only {result['private_out']}/: steward.html")
+    if result["signed_by"]:
+        say(f"signed by    {result['signed_by']} (crowdveil ledger --export-key FILE)")
 
 
 def demo(

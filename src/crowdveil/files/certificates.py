@@ -21,6 +21,7 @@ from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.errors import InputError
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
+from crowdveil.files.published import CERTIFICATE, check_files
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file
 from crowdveil.plain_data import to_json
@@ -34,14 +35,23 @@ _LEVEL = 6  # of compression, as gzip has it
 
 
 def read_certificate(path: str) -> Checked:
-    """The certificate of a file or folder, or the one that is a file; refused unless all of it fits."""
-    place = path
-    if path != STDIN and Path(path).is_dir():
-        place = str(Path(path) / "certificate.json")
-        if not Path(place).exists():
-            raise InputError(f"{path}: there is no certificate.json in this folder")
-    source = "standard input" if path == STDIN else place
-    with _opened(place, source) as file:
+    """The certificate of a file or folder, or the one that is a file; refused unless all of it fits.
+
+    The data that it was published with are compared with their digests: the rows of a table, the files in a
+    folder.
+    """
+    if path == STDIN or not Path(path).is_dir():
+        return _of_file(path)
+    place = Path(path) / CERTIFICATE
+    if not place.exists():
+        raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
+    checked = _of_file(str(place))
+    return replace(checked, files=check_files(Path(path), checked.certificate))
+
+
+def _of_file(path: str) -> Checked:
+    source = "standard input" if path == STDIN else path
+    with _opened(path, source) as file:
         start = file.read(len(_PARQUET))
         file.seek(0)
         if start == _PARQUET:

@@ -12,7 +12,8 @@ recorded as not private and adds nothing.
 A ledger contains no private value and no hash of the data: a dataset is identified by its name or its path.
 
 One file for each idea: `entries` (charges, budgets and totals), `totals` (sums by scope), `budgets` (whether
-a charge fits), `names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file).
+a charge fits), `names` (of datasets and of the file), `schema` (tables and triggers), `store` (the file),
+`key` (which signs what is published).
 """
 
 from crowdveil.ledger.budgets import BudgetExceeded

@@ -19,9 +19,11 @@ from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterE
 from crowdveil.guarantee import Guarantee, Promise, Scope
 from crowdveil.ledger.budgets import admit, standing_budget
 from crowdveil.ledger.entries import Budget, Charge, Total, decimal
+from crowdveil.ledger.key import signing_key
 from crowdveil.ledger.names import checked, known_as
 from crowdveil.ledger.schema import APPLICATION, LEDGER_VERSION, schema
 from crowdveil.ledger.totals import total_of
+from crowdveil.signing import SigningKey
 
 PATIENCE = 60.0  # seconds to wait for other processes that are charging
 _OWN_COLUMNS = ("time", "dataset", "method", "kind", "epsilon", "delta", "seeded")
@@ -101,6 +103,17 @@ class Ledger:
             if known[charge.id].released is None:
                 _insert(db, "releases", {"charge": charge.id, "time": _now()})
 
+    def key(self) -> SigningKey:
+        """The key that signs what is published, kept beside the ledger and made at first use.
+
+        Ask for it before a charge: a key that is damaged, or that others can read, is refused.
+        """
+        try:
+            self._make_folders()
+        except OSError as error:
+            raise OutputError(f"{self.path}: the ledger cannot be written ({error.strerror})") from None
+        return signing_key(self.path)
+
     def entries(self, dataset: str | None = None) -> list[Charge]:
         """All charges, or those of one dataset, in the order of their ids."""
         return self.statement(dataset)[1]
@@ -160,10 +173,13 @@ class Ledger:
 
     def _create(self) -> None:
         """Create an empty file, and missing folders, that only the owner can open."""
+        self._make_folders()
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+
+    def _make_folders(self) -> None:
         missing = [folder for folder in self.path.absolute().parents if not folder.exists()]
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _bring_up_to_date(self, db: sqlite3.Connection) -> None:
         """Create the tables and triggers of an empty file, or those that an older version lacks."""

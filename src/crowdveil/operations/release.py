@@ -18,6 +18,7 @@ from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
 from crowdveil.report.bundle import check_bundle, private_path, write_bundle
+from crowdveil.signing import PublicKey
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class Released:
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
     warnings: tuple[str, ...] = ()
+    signer: PublicKey | None = None  # the key that signed it; what is seeded is not signed
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data; `for_you_only` is not for publication."""
@@ -37,6 +39,7 @@ class Released:
             "method": self.release.method,
             "seeded": self.release.seeded,
             "synthetic": self.release.synthetic,
+            "signed_by": self.signer and self.signer.fingerprint,
             "promise": self.release.promise.to_dict(),
             "levels": [level.to_dict() for level in of_release(self.release).levels()],
             "cap": self.release.parameters.get("cap"),
@@ -90,13 +93,14 @@ def release(
     if not insist:
         parameters.refuse_useless(pattern)
     cost = cost_of(parameters, pattern, rng)
+    key = account.ledger.key() if rng.private else None  # refuses a damaged key
 
     def write(drawn: Release) -> None:
         engine.progress("writing", 0.0)
-        write_bundle(out, drawn, claims, force=force)
+        write_bundle(out, drawn, claims, force=force, key=key)
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters), warned)
+    return Released(drawn, out, _outside(raw, parameters), warned, None if key is None else key.public)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

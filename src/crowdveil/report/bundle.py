@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -10,15 +11,18 @@ import polars as pl
 from pyarrow.parquet import ParquetWriter
 
 from crowdveil.certificates.certificate import of_release
+from crowdveil.certificates.signature import stated
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
 from crowdveil.files import Folder, whole_folders
+from crowdveil.files.published import CERTIFICATE, FILES, digests
 from crowdveil.plain_data import to_json
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
 from crowdveil.report.release_pages import public_page, steward_page
+from crowdveil.signing import SigningKey
 
-PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", "certificate.json", "public.html"})
+PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", CERTIFICATE, "public.html"})
 PRIVATE_FILES = frozenset({"steward.html", "statuses.csv", "weights.csv"})
 ROWS_AT_ONCE = 1_000_000
 
@@ -40,16 +44,20 @@ def check_bundle(out: Path, source: str, *, force: bool) -> None:
             raise OutputError(f"{folder.path}: holds the input; choose another place")
 
 
-def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) -> None:
+def write_bundle(
+    out: Path, release: Release, claims: Claims, *, force: bool, key: SigningKey | None = None
+) -> None:
     """Write both folders or neither; `claims` are the raw claims behind the release.
 
     `out`: claims.parquet, claims.csv, certificate.json, public.html; safe to publish under the promise in
-    the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
+    the certificate, which lists the digests of the others and is signed by `key`, unless the release is
+    seeded. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
     """
     with whole_folders(_folders(out), force=force) as (private, public):
         _write_claims(release, public)
-        (public / "certificate.json").write_text(to_json(of_release(release).to_dict()), encoding="utf-8")
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
+        certificate = replace(of_release(release), contents={FILES: digests(public)})
+        (public / CERTIFICATE).write_text(to_json(stated(certificate, key)), encoding="utf-8")
         (private / "steward.html").write_text(steward_page(release, claims), encoding="utf-8")
         _statuses(release, claims).write_csv(private / "statuses.csv")
         if release.weights is not None:

@@ -1,18 +1,21 @@
 """A certificate in plain words: who is protected, from whom, how strongly, and what is not promised.
 
-A certificate is checked before it is explained (`certificates`); the figures are those of `beliefs`.
+A certificate is checked before it is explained (`certificates`; `checks` has the words). The figures are
+those of `beliefs`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from crowdveil.certificates.certificate import SCHEMA_VERSION, Certificate
 from crowdveil.certificates.reading import Checked
 from crowdveil.files.certificates import read_certificate
+from crowdveil.files.public_keys import expect, read_public_key
 from crowdveil.guarantee import Deniability, Guarantee, NoGuarantee, rounded_up
-from crowdveil.report import beliefs
+from crowdveil.report import beliefs, checks
 from crowdveil.report.wording import percent, sentence, times_as_likely, wrapped
 
 _WHO = {
@@ -39,15 +42,6 @@ _ALWAYS = [
     "dizzy from a drug, that says something about everybody who takes it, whether they took part or not.",
     "Releases from the same data add up; crowdveil ledger shows what was spent.",
 ]
-_RECOMPUTED = (
-    "This certificate is not signed. Its numbers follow from its method and parameters, which was computed "
-    "again; but somebody careful could have changed all of them in step: take it from the people who made "
-    "the release."
-)
-_NOT_RECOMPUTED = (
-    "This certificate is not signed, and it lacks the public numbers from which its epsilon could be "
-    "computed again: take it from the people who made the release."
-)
 _UNPROTECTED = [
     "Nobody. Whoever reads the release may learn what a single person said, above all if they know something "
     "about that person already."
@@ -67,11 +61,14 @@ class Explanation:
     not_promised: list[str]
     figures: dict[str, Any]  # the numbers in `how_strongly`
     made: list[str] = field(default_factory=list)  # how the values were computed
+    checked: list[str] = field(default_factory=list)  # what was checked before, in words
+    checks: dict[str, Any] = field(default_factory=dict)  # and as plain data
 
     def text(self) -> str:
         """The explanation as headings and paragraphs."""
         lines = [*wrapped(self.in_short, "", "")]
         sections = [
+            ("What was checked", self.checked),
             ("Who is protected", self.who),
             ("From whom", self.from_whom),
             ("How strongly", self.how_strongly),
@@ -97,7 +94,9 @@ class Explanation:
             "synthetic": self.certificate.synthetic,
             "differentially_private": promise["kind"] == "differential privacy"
             and not self.certificate.seeded,
+            "checks": self.checks,
             "in_short": self.in_short,
+            "checked": self.checked,
             "who": self.who,
             "from_whom": self.from_whom,
             "how_strongly": self.how_strongly,
@@ -110,18 +109,25 @@ class Explanation:
         }
 
 
-def explain(path: str) -> Explanation:
-    """The explanation of a certificate; `path` is its file, a release's folder, or "-" for standard input."""
-    return explanation(read_certificate(path))
+def explain(path: str, key: Path | None = None) -> Explanation:
+    """The explanation of a certificate: `path` is its file, a release's folder, or "-" for standard input.
+
+    If a file with a public `key` is named, a certificate that this key did not sign is refused.
+    """
+    wanted = None if key is None else read_public_key(key)
+    checked = read_certificate(path)
+    return explanation(checked if wanted is None else expect(checked, wanted, path))
 
 
 def explanation(checked: Checked) -> Explanation:
     """The explanation of a certificate that was read and checked."""
-    explained = _explained(checked.certificate)
+    explained = replace(
+        _explained(checked.certificate), checked=checks.sentences(checked), checks=checks.told(checked)
+    )
     if checked.recomputed:
-        return replace(explained, not_promised=[*explained.not_promised, _RECOMPUTED])
+        return explained
     in_short = f"As the certificate says, which could NOT be computed again: {explained.in_short}"
-    return replace(explained, in_short=in_short, not_promised=[*explained.not_promised, _NOT_RECOMPUTED])
+    return replace(explained, in_short=in_short)
 
 
 def _explained(certificate: Certificate) -> Explanation:
