@@ -101,8 +101,10 @@ def check_table(path: str, *, force: bool) -> None:
 def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, path: str, *, force: bool) -> None:
     """Write a table that carries its certificate; "-" is CSV on standard output."""
     if path == STDOUT:
-        line, rows = csv_parts(frame, certificate)
-        sys.stdout.write(line.decode() + bytes(rows).decode())
+        sys.stdout.flush()
+        # Bytes: another encoding or other ends of lines would not have the digest.
+        sys.stdout.buffer.writelines(csv_parts(frame, certificate))
+        sys.stdout.buffer.flush()
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
