@@ -7,9 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crowdveil.files.cell_reports import check_cell_reports, read_cell_reports, write_cell_reports
+    from crowdveil.files.cell_reports import read_cell_reports, reserved_cell_reports, write_cell_reports
+    from crowdveil.files.places import File, Folder, check_new
     from crowdveil.files.reading import (
         read_claims,
+        read_claims_if_any,
         read_frame,
         read_known_labels,
         read_labels,
@@ -18,33 +20,38 @@ if TYPE_CHECKING:
         read_truths,
     )
     from crowdveil.files.records import (
-        check_synthetic,
         read_records,
         read_schema,
+        reserved_synthetic,
         write_records,
         write_schema,
         write_synthetic,
     )
-    from crowdveil.files.reports import check_reports, read_noise, write_reports
-    from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
+    from crowdveil.files.reports import read_noise, reserved_reports, write_reports
+    from crowdveil.files.reservation import Reservation, reserved
+    from crowdveil.files.writing import whole_file, whole_folders, write_table
 
 _HOMES = {
-    "Folder": "writing",
-    "check_cell_reports": "cell_reports",
-    "check_new": "writing",
-    "check_reports": "reports",
-    "check_synthetic": "records",
+    "File": "places",
+    "Folder": "places",
+    "Reservation": "reservation",
+    "check_new": "places",
     "read_cell_reports": "cell_reports",
     "read_claims": "reading",
-    "read_noise": "reports",
+    "read_claims_if_any": "reading",
     "read_frame": "reading",
     "read_known_labels": "reading",
     "read_labels": "reading",
     "read_names": "reading",
+    "read_noise": "reports",
     "read_records": "records",
     "read_released": "reading",
     "read_schema": "records",
     "read_truths": "reading",
+    "reserved": "reservation",
+    "reserved_cell_reports": "cell_reports",
+    "reserved_reports": "reports",
+    "reserved_synthetic": "records",
     "whole_file": "writing",
     "whole_folders": "writing",
     "write_cell_reports": "cell_reports",
@@ -56,13 +63,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "File",
     "Folder",
-    "check_cell_reports",
+    "Reservation",
     "check_new",
-    "check_reports",
-    "check_synthetic",
     "read_cell_reports",
     "read_claims",
+    "read_claims_if_any",
     "read_frame",
     "read_known_labels",
     "read_labels",
@@ -72,6 +79,10 @@ __all__ = [
     "read_released",
     "read_schema",
     "read_truths",
+    "reserved",
+    "reserved_cell_reports",
+    "reserved_reports",
+    "reserved_synthetic",
     "whole_file",
     "whole_folders",
     "write_cell_reports",

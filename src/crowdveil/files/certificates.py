@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,9 @@ import polars as pl
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.errors import InputError
-from crowdveil.files.writing import STDOUT, is_parquet, whole_file, write_csv, write_table
+from crowdveil.files.places import File
+from crowdveil.files.reservation import Reservation, reserved
+from crowdveil.files.writing import STDOUT, check_stdout, is_parquet, write_csv, write_stdout
 from crowdveil.plain_data import to_json
 
 KEY = "crowdveil"  # of the Parquet metadata
@@ -69,21 +73,31 @@ def _decoded(data: bytes, source: str) -> str:
 # --- tables that carry their certificate --------------------------------------------------------------------
 
 
-def write_with_certificate(
-    frame: pl.DataFrame, certificate: Certificate, path: str, beside: Path, *, force: bool
-) -> None:
-    """Write a table with its certificate: in a Parquet file, in a file `beside` a CSV file, not in a pipe."""
+@contextlib.contextmanager
+def reserved_table(path: str, beside: Path, *, force: bool) -> Iterator[Reservation | None]:
+    """Places for a table and for the certificate `beside` a CSV file; None is standard output."""
     if path == STDOUT:
-        write_table(frame, path, force=force)
+        check_stdout()
+        yield None
         return
-    with whole_file(Path(path), force=force) as draft:
-        if is_parquet(path):
+    targets = [File(Path(path))] if is_parquet(path) else [File(beside), File(Path(path))]
+    with reserved(targets, force=force) as places:
+        yield places
+
+
+def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, places: Reservation | None) -> None:
+    """Write a table with its certificate: in a Parquet file, in a file beside a CSV file, not in a pipe."""
+    if places is None:
+        write_stdout(frame)
+        return
+    with places.filling() as (*beside, draft):
+        if not beside:
             frame.write_parquet(draft, metadata=metadata_of(certificate))
             return
         write_csv(frame, draft)
-        with whole_file(beside, force=force) as other:
-            contents = {**certificate.contents, "sha256": digest(draft)}
-            other.write_text(to_json(replace(certificate, contents=contents).to_dict()), encoding="utf-8")
+        contents = {**certificate.contents, "sha256": digest(draft)}
+        text = to_json(replace(certificate, contents=contents).to_dict())
+        beside[0].write_text(text, encoding="utf-8")
 
 
 def metadata_of(certificate: Certificate) -> dict[str, str]:

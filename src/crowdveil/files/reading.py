@@ -55,6 +55,13 @@ def read_claims(
     return Claims.from_frame(**_three_columns(path, object, user, value))
 
 
+def read_claims_if_any(
+    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+) -> Claims:
+    """`read_claims` for a file that may have no row below its header."""
+    return Claims.from_frame_if_any(**_three_columns(path, object, user, value))
+
+
 def read_labels(
     path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
 ) -> Labels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import yaml
 
 from crowdveil.certificates.certificate import of_synthetic
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.certificates import write_with_certificate
+from crowdveil.files.certificates import reserved_table, write_with_certificate
 from crowdveil.files.reading import read_columns
-from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file, write_table
+from crowdveil.files.reservation import Reservation
+from crowdveil.files.writing import whole_file, write_table
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.result import Synthetic
 
@@ -65,18 +67,14 @@ def promise_file(path: str) -> Path:
     return Path(f"{path}.promise.json")
 
 
-def check_synthetic(path: str, *, force: bool) -> None:
-    """Refuse places where something is already, unless forced."""
-    if path != STDOUT:
-        check_new(Path(path), force=force)
-        if not is_parquet(path):
-            check_new(promise_file(path), force=force)
+def reserved_synthetic(path: str, *, force: bool) -> AbstractContextManager[Reservation | None]:
+    """Places for `write_synthetic`; None is standard output."""
+    return reserved_table(path, promise_file(path), force=force)
 
 
-def write_synthetic(synthetic: Synthetic, path: str, *, force: bool) -> None:
+def write_synthetic(synthetic: Synthetic, places: Reservation | None) -> None:
     """Synthetic records with their certificate; on standard output without."""
-    frame = synthetic.records.to_frame()
-    write_with_certificate(frame, of_synthetic(synthetic), path, promise_file(path), force=force)
+    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), places)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import polars as pl
 
 from crowdveil.certificates.certificate import Certificate, of_noisy_claims
 from crowdveil.errors import InputError
-from crowdveil.files.certificates import beside_csv, in_parquet, write_with_certificate
+from crowdveil.files.certificates import beside_csv, in_parquet, reserved_table, write_with_certificate
 from crowdveil.files.reading import STDIN, has_parquet_magic
-from crowdveil.files.writing import STDOUT, check_new, is_parquet
+from crowdveil.files.reservation import Reservation
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed
 
@@ -20,16 +21,12 @@ def mechanism_file(path: str) -> Path:
     return Path(f"{path}.mechanism.json")
 
 
-def check_reports(path: str, *, force: bool) -> None:
-    """Refuse places where something is already, unless forced."""
-    if path == STDOUT:
-        return
-    check_new(Path(path), force=force)
-    if not is_parquet(path):
-        check_new(mechanism_file(path), force=force)
+def reserved_reports(path: str, *, force: bool) -> AbstractContextManager[Reservation | None]:
+    """Places for `write_reports`; None is standard output."""
+    return reserved_table(path, mechanism_file(path), force=force)
 
 
-def write_reports(perturbed: Perturbed, description: Description, path: str, *, force: bool) -> None:
+def write_reports(perturbed: Perturbed, description: Description, places: Reservation | None) -> None:
     """Noisy claims with their certificate; on standard output without."""
     claims = perturbed.claims
     frame = pl.DataFrame(
@@ -39,8 +36,7 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
             "value": claims.values,
         }
     )
-    certificate = of_noisy_claims(perturbed, description)
-    write_with_certificate(frame, certificate, path, mechanism_file(path), force=force)
+    write_with_certificate(frame, of_noisy_claims(perturbed, description), places)
 
 
 def read_noise(path: str) -> Certificate | None:

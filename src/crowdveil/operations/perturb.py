@@ -16,12 +16,13 @@ from crowdveil.answers import Answers
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import (
-    check_cell_reports,
-    check_reports,
+    Reservation,
     read_cell_reports,
     read_claims,
     read_names,
     read_noise,
+    reserved_cell_reports,
+    reserved_reports,
     write_cell_reports,
     write_reports,
 )
@@ -175,28 +176,28 @@ def perturb(
     if out != STDOUT and Path(out).resolve() == Path(request.source).resolve():
         raise ParameterError("the noisy claims would replace the raw ones: choose another -o PATH")
     if request.about == "claims":
-        return _perturb_claims(request, account, out, force=force)
-    return _report_cells(request, account, out, force=force)
+        with reserved_reports(out, force=force) as places:
+            return _perturb_claims(request, account, out, places)
+    with reserved_cell_reports(out, force=force) as place:
+        return _report_cells(request, account, out, place)
 
 
-def _perturb_claims(request: Request, account: Account, out: str, *, force: bool) -> NoisyClaims:
+def _perturb_claims(request: Request, account: Account, out: str, places: Reservation | None) -> NoisyClaims:
     description = request.describe()
     mechanism: ClaimMechanism = description.build()
-    check_reports(out, force=force)
     claims = _read(request)
     mechanism.promise("user", most_claims_of_a_user(claims))  # refuses too many claims of a user
     perturbed = spend(
         account,
         request.cost(mechanism, description, declared=True),
         draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
-        write=lambda perturbed: write_reports(perturbed, description, out, force=force),
+        write=lambda perturbed: write_reports(perturbed, description, places),
     )
     return NoisyClaims(out, description, perturbed)
 
 
-def _report_cells(request: Request, account: Account, out: str, *, force: bool) -> CellsReported:
+def _report_cells(request: Request, account: Account, out: str, place: Reservation) -> CellsReported:
     domain = whole_domain(request.range)
-    check_cell_reports(out, force=force)
     lists = {
         "objects": None if request.objects is None else read_names(request.objects),
         "users": None if request.users is None else read_names(request.users),
@@ -218,7 +219,7 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
         account,
         request.cost(mechanism, description, declared=answers.declared),
         draw=draw,
-        write=lambda reports: write_cell_reports(reports, description, out, force=force),
+        write=lambda reports: write_cell_reports(reports, description, place),
     )
     messages = sorted({str(warning.message) for warning in raised})
     if not answers.declared:

@@ -9,13 +9,13 @@ from typing import Any
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.files import read_claims
+from crowdveil.files import read_claims, read_claims_if_any
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
-from crowdveil.report.bundle import check_bundle, private_path, write_bundle
+from crowdveil.report.bundle import fill_bundle, private_path, reserved_bundle
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def release(
     insist: bool = False,
     force: bool = False,
 ) -> Released:
-    """Publish the claims in a file: check, charge, draw, write the bundle, complete.
+    """Publish the claims in a file: reserve, check, charge, draw, write the bundle, complete.
 
     Parameters
     ----------
@@ -77,25 +77,28 @@ def release(
 
     """
     rng, engine = rng or secure(), engine or LocalEngine()
-    check_bundle(out, source, force=force)
-    raw = read_claims(source, **(columns or {}))
-    claims = parameters.used(raw)
-    pattern = Pattern.of(claims)
-    if not insist:
-        parameters.refuse_useless(pattern)
-    cost = Cost(
-        parameters.promise(pattern),
-        parameters.name,
-        parameters.to_dict(),
-        parameters.events(pattern),
-        seeded=not rng.private,
-    )
+    with reserved_bundle(out, source, force=force) as places:
+        read = read_claims_if_any if parameters.may_lack_claims else read_claims
+        raw = read(source, **(columns or {}))
+        claims = parameters.used(raw)
+        pattern = Pattern.of(claims)
+        if not insist:
+            parameters.refuse_useless(pattern)
+        cost = Cost(
+            parameters.promise(pattern),
+            parameters.name,
+            parameters.to_dict(),
+            parameters.events(pattern),
+            seeded=not rng.private,
+        )
 
-    def write(drawn: Release) -> None:
-        engine.progress("writing", 0.0)
-        write_bundle(out, drawn, claims, force=force)
+        def write(drawn: Release) -> None:
+            engine.progress("writing", 0.0)
+            fill_bundle(places, drawn, claims)
 
-    drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
+        drawn = spend(
+            account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write
+        )
     return Released(drawn, out, _outside(raw, parameters))
 
 

@@ -162,6 +162,11 @@ class Certified(ReleaseMethod):
         """The neighbouring datasets."""
         return Neighbours(self.unit, self.adjacency, self.cap)
 
+    @property
+    def may_lack_claims(self) -> bool:
+        """Where claims come and go, that there are some must not show."""
+        return not self.neighbours.replaced
+
     def promise(self, pattern: Pattern) -> Guarantee:
         """The guarantee of a release: the requested epsilon, which its events do not exceed."""
         spent = basic_composition(self.events(pattern), self.delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pyarrow.parquet import ParquetWriter
 from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
-from crowdveil.files import Folder, whole_folders
+from crowdveil.files import Folder, Reservation, reserved
 from crowdveil.plain_data import to_json
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
@@ -32,12 +33,15 @@ def _folders(out: Path) -> list[Folder]:
     return [Folder(private_path(out), 0o700, PRIVATE_FILES), Folder(out, 0o755, PUBLIC_FILES)]
 
 
-def check_bundle(out: Path, source: str, *, force: bool) -> None:
-    """Raise the errors of `write_bundle` in advance, and refuse an output folder that holds the input."""
-    for folder in _folders(out):
-        folder.check(force=force)
-        if folder.path.resolve() in Path(source).resolve().parents:
+def reserved_bundle(
+    out: Path, source: str | None = None, *, force: bool
+) -> AbstractContextManager[Reservation]:
+    """Places for both folders of a bundle; one that holds the file `source` is refused."""
+    folders = _folders(out)
+    for folder in folders:
+        if source is not None and folder.path.resolve() in Path(source).resolve().parents:
             raise OutputError(f"{folder.path}: holds the input; choose another place")
+    return reserved(folders, force=force)
 
 
 def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) -> None:
@@ -46,7 +50,13 @@ def write_bundle(out: Path, release: Release, claims: Claims, *, force: bool) ->
     `out`: claims.parquet, claims.csv, certificate.json, public.html; safe to publish under the promise in
     the certificate. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
     """
-    with whole_folders(_folders(out), force=force) as (private, public):
+    with reserved_bundle(out, force=force) as places:
+        fill_bundle(places, release, claims)
+
+
+def fill_bundle(places: Reservation, release: Release, claims: Claims) -> None:
+    """Write both folders, or neither, to the places that `reserved_bundle` gave."""
+    with places.filling() as (private, public):
         _write_claims(release, public)
         (public / "certificate.json").write_text(to_json(of_release(release).to_dict()), encoding="utf-8")
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
