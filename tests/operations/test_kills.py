@@ -3,7 +3,7 @@
 What is in place is whole and charged for, and what was left behind is gone after the next run.
 
 Run as a script, this file is what the tests start: a process that has loaded everything, and whose forks are
-killed: `test_kills.py FOLDER light|release new|force step TIMES`.
+killed: `test_kills.py FOLDER folders|files|release new|force EVERY TIMES`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from crowdveil.errors import OutputError
-from crowdveil.files import Folder, reserved
+from crowdveil.files import File, Folder, reserved
 from crowdveil.guarantee import Guarantee
 from crowdveil.kernels import layout
 from crowdveil.ledger import Ledger
@@ -57,9 +57,12 @@ def _run(*arguments: object) -> dict[str, int]:
 PHASES = {"nothing charged", "charged, nothing in place", "in place, not complete", "complete"}
 
 
+@pytest.mark.parametrize("kind", ["folders", "files"])
 @pytest.mark.parametrize("replacing", ["new", "force"])
-def test_killed_at_any_step_a_run_leaves_whole_outputs_or_none(tmp_path: Path, replacing: str) -> None:
-    killed = _run(tmp_path, "light", replacing, 1, 40)
+def test_killed_at_any_step_a_run_leaves_whole_outputs_or_none(
+    tmp_path: Path, kind: str, replacing: str
+) -> None:
+    killed = _run(tmp_path, kind, replacing, 1, 15)
     assert sum(killed.values()) >= 40
     assert {phase for phase, kills in killed.items() if kills} == PHASES | {"private in place alone"}
 
@@ -85,8 +88,8 @@ def test_of_runs_that_race_for_one_place_one_is_charged(tmp_path: Path) -> None:
 # --- what the tests start -----------------------------------------------------------------------------------
 
 
-def _light(book: Ledger, name: str, out: Path, force: bool, seconds: float = 0.01) -> None:
-    """Charge, draw and write as every operation does, with little to draw and to write."""
+def _folders(book: Ledger, name: str, out: Path, force: bool, seconds: float = 0.01) -> None:
+    """Charge, draw and write two folders as every operation does, with little to draw and to write."""
 
     def write(drawn: str) -> None:
         with places.filling() as drafts:
@@ -94,13 +97,30 @@ def _light(book: Ledger, name: str, out: Path, force: bool, seconds: float = 0.0
                 for file in sorted(SMALL):
                     (draft / file).write_text(drawn)
 
+    private = Folder(out.with_name(out.name + "-private"), 0o700, SMALL)
+    with reserved([private, Folder(out, 0o755, SMALL)], force=force) as places:
+        _spend(book, name, seconds, write)
+
+
+def _files(book: Ledger, name: str, out: Path, force: bool) -> None:
+    """The same for two files."""
+
+    def write(drawn: str) -> None:
+        with places.filling() as drafts:
+            for draft in drafts:
+                draft.write_text(drawn)
+
+    private = File(out.with_name(out.name + "-private"), 0o700)
+    with reserved([private, File(out, 0o755)], force=force) as places:
+        _spend(book, name, 0.01, write)
+
+
+def _spend(book: Ledger, name: str, seconds: float, write: Callable[[str], None]) -> None:
     def draw() -> str:
         time.sleep(seconds)
         return name
 
-    private = Folder(out.with_name(out.name + "-private"), 0o700, SMALL)
-    with reserved([private, Folder(out, 0o755, SMALL)], force=force) as places:
-        spend(Account(book, "d"), Cost(TENTH, name), draw=draw, write=write)
+    spend(Account(book, "d"), Cost(TENTH, name), draw=draw, write=write)
 
 
 def _release(book: Ledger, name: str, out: Path, force: bool) -> None:
@@ -169,9 +189,11 @@ class Place:
         """Which run wrote this folder, all of it; None if it is not there."""
         if not path.exists():
             return None
-        names = {file.name for file in path.iterdir()}
-        assert names == files or (names == files - {"weights.csv"}), f"{path} is not whole"
         assert (path.stat().st_mode & 0o777) == (0o755 if path == self.out else 0o700)
+        if path.is_file():
+            return path.read_text()
+        names = {file.name for file in path.iterdir()}
+        assert names in (files, files - {"weights.csv"}), f"{path} is not whole"
         told = {file.read_text() for file in path.iterdir()} if files == SMALL else set()
         if not told:
             return self.writer(path)
@@ -248,8 +270,8 @@ def _killed(place: Place, before: str | None, *, step: int = 0, seconds: float =
 def _kill_again_and_again(folder: Path, kind: str, replacing: str, every: int, times: int) -> Counter[str]:
     """Kill a run at every step (or every few of them), and then at moments that are drawn."""
     book = Ledger(folder / "ledger.sqlite3")
-    write: Write = _light if kind == "light" else _release
-    files = (SMALL, SMALL) if kind == "light" else (PRIVATE_FILES, PUBLIC_FILES)
+    write: Write = {"folders": _folders, "files": _files, "release": _release}[kind]
+    files = (PRIVATE_FILES, PUBLIC_FILES) if kind == "release" else (SMALL, SMALL)
     if kind == "release":
         _prepare_release(book)
     moments, numbers, killed = random.Random(1), count(), Counter[str]()
@@ -285,7 +307,7 @@ def _race(folder: Path) -> Counter[str]:
     def take(name: str) -> None:
         os.close(starter)
         os.read(gate, 1)  # returns when the starter is closed
-        _light(book, name, folder / "out", True, seconds=3.0)
+        _folders(book, name, folder / "out", True, seconds=3.0)
 
     children = [_fork(lambda name=str(k): take(name)) for k in range(8)]  # type: ignore[misc]
     os.close(starter)

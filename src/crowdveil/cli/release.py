@@ -120,9 +120,10 @@ def release(
 
 
 def _show(released: Released, *, as_json: bool) -> None:
-    from crowdveil.cli.console import say, say_json, say_table, warn
+    from crowdveil.cli.console import say, say_json, say_table, warn, warn_outside
 
     result = released.to_dict()
+    warn_outside(released.outside, released.claims)
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
     if as_json:
@@ -133,9 +134,6 @@ def _show(released: Released, *, as_json: bool) -> None:
     say(f"{claims:,} {kind} claims, from claims about {objects:,} objects ({result['method']})\n")
     say_table(["status", "objects"], [[name, f"{count:,}"] for name, count in result["statuses"].items()])
     say(f"\n{result['promise']['sentence']}")
-    outside = result["for_you_only"]["clamped_claims"]
-    if outside:
-        say(f"For you only: claims outside the range, pulled into it: {outside:,}")
     files = "public.html, claims.csv, claims.parquet, certificate.json"
     say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
     say(f"for you only {result['private_out']}/: steward.html")

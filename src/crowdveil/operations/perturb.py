@@ -146,6 +146,7 @@ class CellsReported:
     description: Description
     reports: Reports
     moved: int  # answers that were clamped or rounded to the scale
+    answered: int  # all answers; as private as they are
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def _report_cells(request: Request, account: Account, out: str, place: Reservati
     messages = sorted({str(warning.message) for warning in raised})
     if not answers.declared:
         messages.append(LISTED_FROM_CLAIMS)
-    return CellsReported(out, description, reports, answers.moved, tuple(messages))
+    return CellsReported(out, description, reports, answers.moved, len(answers), tuple(messages))
 
 
 def _read(request: Request) -> Claims:

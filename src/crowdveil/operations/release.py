@@ -25,6 +25,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    claims: int  # all raw claims: for the steward's eyes
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data; `for_you_only` is not for publication."""
@@ -99,7 +100,7 @@ def release(
         drawn = spend(
             account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write
         )
-    return Released(drawn, out, _outside(raw, parameters))
+    return Released(drawn, out, _outside(raw, parameters), len(raw))
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
