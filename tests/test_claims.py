@@ -293,6 +293,32 @@ def test_a_table_without_rows_is_refused(make: Callable[[dict[str, Any]], Any]) 
     assert "no claims" in refusal(lambda: from_table({"thing": [], "who": [], "score": []}, make))
 
 
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+def test_a_table_without_rows_is_taken_where_there_may_be_none(
+    make: Callable[[dict[str, Any]], Any],
+) -> None:
+    table = make({"thing": [], "who": [], "score": []})
+    claims = Claims.from_frame_if_any(table, object="thing", user="who", value="score")
+    assert (len(claims), len(claims.objects), len(claims.users)) == (0, 0, 0)
+    listed = claims.about(["b", "a"]).capped(3, keep_objects=True)
+    assert listed.objects.to_list() == ["a", "b"]
+    assert listed.counts().tolist() == [0, 0]
+
+
+def test_whole_numbers_stay_whole_numbers_without_rows() -> None:
+    table = pl.DataFrame(schema={"o": pl.Int32, "u": pl.String, "v": pl.Float64})
+    claims = Claims.from_frame_if_any(table, object="o", user="u", value="v")
+    assert claims.about([2, 10]).objects.to_list() == [2, 10]
+
+
+def test_listed_names_may_be_spelled_in_any_unicode_form() -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    for claimed, listed in ((composed, decomposed), (decomposed, composed)):
+        claims = Claims.from_columns([claimed], ["u"], [1.0]).about([listed])
+        assert claims.objects.to_list() == [composed]
+        assert len(claims) == 1
+
+
 def test_columns_without_rows_are_refused() -> None:
     assert "no claims" in refusal(lambda: Claims.from_columns([], [], []))
 

@@ -8,6 +8,7 @@ The order of values is private: what is published from a `Claims` must not follo
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,8 @@ class Claims:
 
     Invariants: each (object, user) occurs at most once, every value is finite, names are distinct and in
     Unicode normal form C, every object has a claim (except after `about`, and after `capped` with
-    `keep_objects`), and arrays are read-only. `from_frame` and `from_columns` check all of this.
+    `keep_objects`), and arrays are read-only. `from_frame` and `from_columns` check all of this, and refuse
+    a table without rows; `from_frame_if_any` takes it.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -53,6 +55,14 @@ class Claims:
 
         `object`, `user` and `value` are names of columns; error messages call the table `source`.
         """
+        claims = cls.from_frame_if_any(frame, object=object, user=user, value=value, source=source)
+        return _some(claims, source)
+
+    @classmethod
+    def from_frame_if_any(
+        cls, frame: Any, *, object: str, user: str, value: str, source: str = "claims"
+    ) -> Claims:
+        """`from_frame` for a table that may have no row: where claims come and go, that must not show."""
         table = nw.from_native(frame, eager_only=True)
         for column in (object, user, value):
             if column not in table.columns:
@@ -67,7 +77,7 @@ class Claims:
         columns = [column_of(column, name, "claims") for name, column in named.items()]
         if len({len(column) for column in columns}) != 1:
             raise InputError("objects, users and values differ in length")
-        return _build(*columns, names=("objects", "users", "values"), source="claims")
+        return _some(_build(*columns, names=("objects", "users", "values"), source="claims"), "claims")
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -110,7 +120,8 @@ class Claims:
 
     def about(self, objects: Iterable[str | int]) -> Claims:
         """The claims about the listed objects only; a listed object may have no claim."""
-        listed = pl.Series("object", sorted({str(name) for name in objects}), dtype=pl.String)
+        spelled = sorted({unicodedata.normalize("NFC", str(name)) for name in objects})
+        listed = pl.Series("object", spelled, dtype=pl.String)
         names = listed.cast(self.objects.dtype, strict=False).unique().sort()
         if names.null_count() or names.is_empty():
             raise InputError("the list of objects is empty, or its names are not of the claims' kind")
@@ -191,10 +202,20 @@ def as_integers(labels: pl.Series) -> pl.Series:
     return labels
 
 
+def _some(claims: Claims, source: str) -> Claims:
+    """The claims, if there are any."""
+    if len(claims) == 0:
+        raise InputError(f"{source}: there are no claims (no data rows)")
+    return claims
+
+
 def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
     """Claims from three checked columns, whose `names` are used in error messages."""
     if len(values) == 0:
-        raise InputError(f"{source}: there are no claims (no data rows)")
+        objects, users, values = (
+            column if column.dtype.is_integer() else pl.Series(column.name, [], dtype=pl.String)
+            for column in (objects, users, values)  # columns without cells may be of any kind
+        )
     if len(values) >= MOST_ROWS:
         raise InputError(f"{source}: more than {MOST_ROWS:,} claims at once")
     numbers = _numbers(values, names[2], source)
@@ -241,7 +262,7 @@ def _numbers(values: pl.Series, column: str, source: str) -> Floats:
     else:
         raise InputError(f"{source}: column {column!r} does not hold numbers")
     array = numbers.to_numpy()
-    if not (array.min() >= -LARGEST_VALUE and array.max() <= LARGEST_VALUE):
+    if array.size and not (array.min() >= -LARGEST_VALUE and array.max() <= LARGEST_VALUE):
         refuse(numbers.is_nan(), source, column, "is NaN")
         refuse(numbers.is_infinite(), source, column, "is infinite")
         refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")

@@ -360,6 +360,41 @@ def test_bad_files_are_refused_in_one_line_without_showing_data(run: Run, tmp_pa
     assert _names(tmp_path) == {"claims.csv"}
 
 
+COMING_AND_GOING = ("--epsilon", 1, "--range", "0:10", "--adjacency", "add-remove")
+
+
+@pytest.mark.parametrize("rows", ["", "a,u,3\n", "z,u,3\n"], ids=["none", "one", "one about something else"])
+@pytest.mark.parametrize("kind", ["claim", "user"])
+@pytest.mark.parametrize("pooled", [False, True])
+def test_where_claims_come_and_go_the_output_does_not_tell_that_there_are_none(
+    run: Run, tmp_path: Path, rows: str, kind: str, pooled: bool
+) -> None:
+    """The same exit code, files, statuses and charge as with many claims."""
+    many, few = tmp_path / "many.csv", tmp_path / "few.csv"
+    many.write_text(HEADER + "".join(f"{o},u{s},{s}.5\n" for o in "ab" for s in range(9)))
+    few.write_text(HEADER + rows)
+    (tmp_path / "objects").write_text("a\nb\n")
+    unit = ["--unit", "claim"] if kind == "claim" else ["--unit", "user", "--cap", 2]
+    about = ["--pooled"] if pooled else ["--objects", tmp_path / "objects"]
+    told = []
+    for source in (many, few):
+        out = tmp_path / source.stem
+        done = run("release", source, *COMING_AND_GOING, *unit, *about, "-o", out, "--json")
+        assert (done.code, done.err) == (0, "")
+        result = done.json()
+        (charge,) = run("ledger", "--dataset", source, "--json").json()["entries"]
+        released = pl.read_parquet(out / "claims.parquet")
+        told.append(
+            [
+                *(result["promise"], result["statuses"], result["released_claims"], result["objects"]),
+                {key: charge[key] for key in charge if key not in ("id", "time", "dataset", "released")},
+                [_names(out), _names(Path(f"{out}-private"))],
+                *(released.schema, released["object"].unique().sort().to_list()),
+            ]
+        )
+    assert told[0] == told[1]
+
+
 BAD_OPTIONS: dict[str, tuple[list[object], list[str]]] = {
     "nothing chosen": ([], ["--method", "--epsilon"]),
     "epsilon without a range": (["--epsilon", 1], ["--range"]),

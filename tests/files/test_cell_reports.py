@@ -10,7 +10,12 @@ import polars as pl
 import pytest
 
 from crowdveil.errors import InputError
-from crowdveil.files import read_cell_reports, read_claims_as_told, write_cell_reports
+from crowdveil.files import (
+    read_cell_reports,
+    read_claims_as_told,
+    reserved_cell_reports,
+    write_cell_reports,
+)
 from crowdveil.local.description import Description
 from crowdveil.randomness import seeded
 
@@ -28,7 +33,8 @@ def written(path: Path, places: dict[str, int] | None = PLACES) -> Any:
         for user, place in (places or dict(zip(PLACES, range(4), strict=True))).items()
     }
     reports = mechanism.collected(wires, OBJECTS, places)
-    write_cell_reports(reports, SLOTS, str(path), force=False)
+    with reserved_cell_reports(str(path), force=False) as reserved:
+        write_cell_reports(reports, SLOTS, reserved)
     return reports
 
 

@@ -17,11 +17,18 @@ import pytest
 
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError
-from crowdveil.files import first_line, read_claims, read_claims_as_told, read_frame, write_reports
+from crowdveil.files import (
+    first_line,
+    read_claims,
+    read_claims_as_told,
+    read_frame,
+    reserved_table,
+    write_reports,
+)
 from crowdveil.files.certificates import read_certificate
 from crowdveil.files.first_line import PREFIX, line_of, take_line
 from crowdveil.local.description import Description
-from crowdveil.local.perturbed import perturb
+from crowdveil.local.perturbed import Perturbed, perturb
 from crowdveil.randomness import secure, seeded
 
 LAPLACE = Description("laplace", {"epsilon": 1.0, "range": [0.0, 10.0], "resolution": 0.5})
@@ -35,8 +42,13 @@ def noisy(tmp_path: Path) -> Path:
         [name for name in NAMES for _ in range(4)], ["a", "b", "c", "d"] * len(NAMES), [1.0] * 20
     )
     path = tmp_path / "noisy.csv"
-    write_reports(perturb(claims, LAPLACE.build(), rng=secure()), LAPLACE, str(path), force=False)
+    _write(perturb(claims, LAPLACE.build(), rng=secure()), path)
     return path
+
+
+def _write(perturbed: Perturbed, path: Path) -> None:
+    with reserved_table(str(path), force=True) as place:
+        write_reports(perturbed, LAPLACE, place)
 
 
 def halves(path: Path) -> tuple[bytes, bytes]:
@@ -178,7 +190,7 @@ def test_what_was_changed_is_refused_by_every_reader(
     monkeypatch.setattr(first_line, "LONGEST", 2**13)
     if what == "no sign of a seed":
         perturbed = perturb(read_claims(str(noisy)), LAPLACE.build(), rng=seeded(1))
-        write_reports(perturbed, LAPLACE, str(noisy), force=True)
+        _write(perturbed, noisy)
     change, words = REFUSED[what]
     changed = change(*halves(noisy))
     assert changed != noisy.read_bytes()

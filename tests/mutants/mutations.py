@@ -264,16 +264,22 @@ LEDGER = (
         ("operations/test_spending.py",),
     ),
     Mutation(
-        "a release charged before its folder is checked",
+        "a release charged before its folders are reserved",
         "operations/release.py",
-        "    check_bundle(out, source, force=force)\n",
-        "",
+        "    with reserved_bundle(out, source, force=force) as places:\n",
+        "    class Late:\n"
+        "        @__import__('contextlib').contextmanager\n"
+        "        def filling(self):\n"
+        "            with reserved_bundle(out, source, force=force) as now, now.filling() as drafts:\n"
+        "                yield drafts\n\n"
+        "    places = Late()\n"
+        "    if True:\n",
         ("operations/test_release_operation.py",),
     ),
     Mutation(
         "a release charged although it is little but noise",
         "operations/release.py",
-        "    if not insist:\n        parameters.refuse_useless(pattern)\n",
+        "        if not insist:\n            parameters.refuse_useless(pattern)\n",
         "",
         ("operations/test_release_operation.py",),
     ),
@@ -501,13 +507,6 @@ READING, KINDS = "certificates/test_certificate_reading.py", "certificates/test_
 
 LOCAL = (
     Mutation(
-        "reports charged before their file is checked",
-        "operations/perturb.py",
-        "    check_cell_reports(out, force=force)\n",
-        "",
-        (PERTURB,),
-    ),
-    Mutation(
         "reports charged that the mechanism refuses",
         "operations/perturb.py",
         "    mechanism.check(answers)\n",
@@ -529,10 +528,10 @@ LOCAL = (
         (PERTURB,),
     ),
     Mutation(
-        "synthetic records charged before their file is checked",
+        "synthetic records that may replace the real ones",
         "operations/synthesize.py",
-        "    _check_out(out, source, force=force)\n",
-        "",
+        "    if out != STDOUT and Path(out).resolve() == Path(source).resolve():\n",
+        "    if False:\n",
         (SYNTHESIZE,),
     ),
     Mutation(
@@ -733,18 +732,18 @@ TOLD = (
         ("cli/test_release_command.py::test_a_release_writes_a_public_and_a_private_folder",),
     ),
     Mutation(
-        "folders that everybody can open, whatever was asked for",
-        "files/writing.py",
-        "draft.chmod(folder.mode)",
+        "outputs that everybody can open, whatever was asked for",
+        "files/reservation.py",
+        "draft.chmod(target.mode)",
         "draft.chmod(0o755)",
         ("files/test_writing.py",),
     ),
     Mutation(
-        "files that everybody can read, whatever was asked for",
-        "files/writing.py",
-        "draft.chmod(mode)",
-        "draft.chmod(0o644)",
-        ("files/test_writing.py",),
+        "drafts that everybody can open",
+        "files/reservation.py",
+        "            path.mkdir(mode=0o700)\n",
+        "            path.mkdir()\n",
+        ("files/test_reservation.py",),
     ),
     Mutation(
         "a ledger that everybody can read",
@@ -810,4 +809,62 @@ SCOPES = (
     ),
 )
 
-MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *SIGNED, *TOLD)
+# --- places that are reserved, and runs that are killed -----------------------------------------------------
+
+RESERVATION = "files/test_reservation.py"
+RACE = "operations/test_kills.py::test_of_runs_that_race_for_one_place_one_is_charged"
+KILLS = "operations/test_kills.py::test_killed_at_any_step_a_run_leaves_whole_outputs_or_none"
+
+RESERVED = (
+    Mutation(
+        "two runs with one place",
+        "files/reservation.py",
+        "fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "pass",
+        (RESERVATION, RACE),
+    ),
+    Mutation(
+        "a full disk that shows after the charge",
+        "files/reservation.py",
+        "        os.fsync(self.lock)\n",
+        "",
+        (RESERVATION,),
+    ),
+    Mutation(
+        "a public folder in place before the private one",
+        "files/reservation.py",
+        "            for move in moves:\n                move.take_place(self)\n",
+        "            for move in reversed(moves):\n                move.take_place(self)\n",
+        (KILLS,),
+    ),
+    Mutation(
+        "a private folder replaced under a public one that is still there",
+        "files/reservation.py",
+        "            for move in reversed(moves):\n                move.make_way(self)\n",
+        "            for move in moves:\n                move.make_way(self)\n",
+        (KILLS,),
+    ),
+    Mutation(
+        "outputs left half in place by a run that was killed",
+        "files/reservation.py",
+        "        if self.placing.exists():\n            with",
+        "        self.placing.unlink(missing_ok=True)\n        if self.placing.exists():\n            with",
+        (KILLS,),
+    ),
+    Mutation(
+        "drafts left by a run that was killed",
+        "files/reservation.py",
+        "            _clear_what_was_left(parent)\n",
+        "",
+        (KILLS,),
+    ),
+    Mutation(
+        "what came meanwhile is replaced",
+        "files/reservation.py",
+        "if self.replaced and _inode(target) == self.replaced:",
+        "if _inode(target):",
+        (RESERVATION,),
+    ),
+)
+
+MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *SIGNED, *TOLD, *RESERVED)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
-from crowdveil.files import read_cell_reports, read_claims_as_told
+from crowdveil.files import File, read_cell_reports, read_claims_as_told, reserved
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.local import gaussian_exponential
 from crowdveil.local.registry import MECHANISMS
@@ -174,11 +174,38 @@ def test_it_charges_then_draws_then_writes_then_completes(claims: Path, tmp_path
 def test_what_cannot_be_written_stays_charged_and_is_not_completed(
     claims: Path, account: Account, name: str
 ) -> None:
-    """That nothing can be written there is seen when the file is written."""
+    """What comes in the way while noise is drawn is not overwritten."""
+
+    @dataclass(frozen=True)
+    class Spoiling(Request):
+        def rng(self) -> Randomness:
+            claims.with_name("out.parquet").write_text("in the way")
+            return super().rng()
+
+    out = claims.with_name("out.parquet")
     with pytest.raises(OutputError):
-        perturb(request(claims, name), account, "/proc/crowdveil-out.parquet")
+        perturb(Spoiling(**vars(request(claims, name))), account, str(out))
     (charge,) = account.ledger.entries()
     assert charge.released is None
+    assert out.read_text() == "in the way"
+
+
+@pytest.mark.parametrize("name", ["laplace", "rr"])
+@pytest.mark.parametrize("out", ["/proc/out.parquet", "claims.csv/out.parquet", "n" * 256 + ".parquet"])
+def test_what_cannot_be_written_costs_nothing(claims: Path, account: Account, name: str, out: str) -> None:
+    with pytest.raises(OutputError):
+        perturb(request(claims, name), account, str(claims.parent / out))
+    assert account.ledger.entries() == []
+
+
+@pytest.mark.parametrize("name", ["laplace", "rr"])
+def test_a_place_where_another_run_is_writing_costs_nothing(
+    claims: Path, account: Account, name: str
+) -> None:
+    out = claims.with_name("out.parquet")
+    with reserved([File(out)], force=False), pytest.raises(OutputError, match="another run"):
+        perturb(request(claims, name), account, str(out))
+    assert account.ledger.entries() == []
 
 
 def refused_requests(claims: Path) -> dict[str, tuple[str, dict[str, Any], str]]:

@@ -153,6 +153,8 @@ def test_nothing_is_charged_for_what_is_refused(source: str, account: Account, t
     )
     refused.append((ParameterError, source, adaptive, tmp_path / "out"))
     refused.append((OutputError, source, CERTIFIED, text / "out"))  # below a file
+    refused.append((OutputError, source, CERTIFIED, Path("/proc/out")))  # nothing can be written there
+    refused.append((OutputError, source, CERTIFIED, tmp_path / ("n" * 250)))  # n...n-private is too long
     for error, path, parameters, out in refused:
         with pytest.raises(error):
             release(path, parameters, out, account)
@@ -160,6 +162,19 @@ def test_nothing_is_charged_for_what_is_refused(source: str, account: Account, t
         release(source, CERTIFIED, tmp_path / "out", replace(account, budget=1.0))
     assert account.ledger.entries() == []
     assert not (tmp_path / "out").exists()
+
+
+def test_of_two_runs_with_one_output_the_second_one_costs_nothing(
+    source: str, account: Account, tmp_path: Path
+) -> None:
+    class Meanwhile(Basic):
+        def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+            with pytest.raises(OutputError, match="another run is writing there"):
+                release(source, Basic(1.0, TEN), tmp_path / "out", account, force=True)
+            return super().draw(claims, rng=rng, engine=engine)
+
+    release(source, Meanwhile(1.0, TEN), tmp_path / "out", account)
+    assert statuses(account) == ["released"]
 
 
 def test_who_insists_gets_noise(source: str, account: Account, tmp_path: Path) -> None:

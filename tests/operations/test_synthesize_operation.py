@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Run
 from crowdveil.errors import CrowdveilError, OutputError
-from crowdveil.files import read_records, read_schema, write_records, write_schema
+from crowdveil.files import File, read_records, read_schema, reserved, write_records, write_schema
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.operations.spending import Account
 from crowdveil.operations.synthesize import Synthesized, synthesize
@@ -89,14 +89,27 @@ def test_a_ledger_that_refuses_leaves_nothing_drawn_and_no_file(files: Path) -> 
 
 
 def test_an_output_that_cannot_be_written_stays_charged_and_is_not_completed(files: Path) -> None:
+    rng = Watched(None)
+    rng.watch(lambda: ("in the way", bool((files / "made.csv").write_text("in the way"))))
     with pytest.raises(OutputError):
-        _run(files, out="/proc/crowdveil-made.csv")  # a folder in which nothing can be written
+        _run(files, rng=rng)
     assert _statuses(files) == ["charged, not released"]
+    assert (files / "made.csv").read_text() == "in the way"
+    assert not (files / "made.csv.promise.json").exists()
+
+
+def test_a_place_where_another_run_is_writing_costs_nothing(files: Path) -> None:
+    with reserved([File(files / "made.csv")], force=False), pytest.raises(OutputError, match="another run"):
+        _run(files)
+    assert _statuses(files) == []
 
 
 @pytest.mark.parametrize(
     "options",
     [
+        {"out": "/proc/made.csv"},
+        {"out": "records.csv/made.csv"},
+        {"out": "n" * 300},  # too long a name
         {"epsilon": 0.0},
         {"epsilon": float("nan")},
         {"method": "other"},

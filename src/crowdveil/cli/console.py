@@ -77,3 +77,15 @@ def say_table(header: list[str], rows: list[list[str]]) -> None:
 def warn(text: str) -> None:
     """Something the user should know, beside the result."""
     sys.stderr.write(f"crowdveil: {text}\n")
+
+
+def warn_outside(
+    outside: int, claims: int, what: str = "lie outside the range and count as its nearest end"
+) -> None:
+    """Tell whoever holds the raw claims, and nobody else, that the range does not fit them."""
+    if outside:
+        warn(
+            f"FOR YOUR EYES ONLY: {outside:,} of {claims:,} claims ({outside / claims:.1%}) {what}. "
+            "A range that is chosen after looking at this was read off the data: it is not public, and what "
+            "is promised does not hold with it"
+        )

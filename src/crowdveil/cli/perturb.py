@@ -89,10 +89,10 @@ def perturb(
 
     Example: crowdveil perturb claims.csv -o noisy.parquet --epsilon 1 --range 0:10
     """
-    from crowdveil.cli.console import announce_compiling, say, say_json, warn
+    from crowdveil.cli.console import announce_compiling, say, say_json, warn, warn_outside
     from crowdveil.files.writing import STDOUT
     from crowdveil.ledger import Ledger, dataset_key, default_path
-    from crowdveil.operations.perturb import Request
+    from crowdveil.operations.perturb import NoisyClaims, Request
     from crowdveil.operations.perturb import perturb as perturb_file
     from crowdveil.operations.spending import Account
 
@@ -112,6 +112,10 @@ def perturb(
     result = perturb_file(request, account, out, force=force)
     for message in result.warnings:
         warn(message)
+    if isinstance(result, NoisyClaims):
+        warn_outside(result.perturbed.clamped, len(result.perturbed.claims))
+    else:
+        warn_outside(result.moved, result.answered, "are not on the scale and count as its nearest value")
     if as_json:
         say_json(result.to_dict())
     else:
@@ -124,22 +128,21 @@ def _lines(result: dict[str, Any]) -> list[str]:
     """What is said about a result."""
     from crowdveil.files.writing import STDOUT
 
-    moved, where = result["for_your_eyes"]["clamped"], result["out"]
-    where = "standard output" if where == STDOUT else where
+    where = "standard output" if result["out"] == STDOUT else result["out"]
     assumed = result["promise"].get("assumptions", ())
     if "claims" in result:
-        unit, clamped = "claim", f", {moved} of them clamped to the range" if moved else ""
+        unit = "claim"
         lines = [
-            f"{result['claims']} noisy claims of {result['users']} users in {where}{clamped}",
+            f"{result['claims']} noisy claims of {result['users']} users in {where}",
             f"standard deviation of the noise {result['noise_deviation']:.4g}",
         ]
     else:
-        unit, clamped = "cell", f" ({moved} answers moved to the scale)" if moved else ""
+        unit = "cell"
         shown = ", ".join(
             f"{name} {value}" for name, value in result["parameters"].items() if name != "range"
         )
         lines = [
-            f"reports of {result['users']} users about {result['objects']} objects in {where}{clamped}",
+            f"reports of {result['users']} users about {result['objects']} objects in {where}",
             f"{result['mechanism']}: {shown}",
         ]
     lines += [

@@ -120,11 +120,12 @@ def release(
 
 
 def _show(released: Released, *, as_json: bool) -> None:
-    from crowdveil.cli.console import say, say_json, say_table, warn
+    from crowdveil.cli.console import say, say_json, say_table, warn, warn_outside
 
     result = released.to_dict()
     for message in released.warnings:
         warn(message)
+    warn_outside(released.outside, released.claims)
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
     if as_json:
@@ -139,9 +140,6 @@ def _show(released: Released, *, as_json: bool) -> None:
         say(f"  {level['sentence']}")
     if result["cap"] is not None:
         say(f"Of each person at most {result['cap']} claims were used, chosen without looking at values.")
-    outside = result["for_you_only"]["clamped_claims"]
-    if outside:
-        say(f"For you only: claims outside the range, pulled into it: {outside:,}")
     files = "public.html, claims.csv, claims.parquet, certificate.json"
     say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
     say(f"for you only {result['private_out']}/: steward.html")

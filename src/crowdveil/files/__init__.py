@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crowdveil.files.cell_reports import check_cell_reports, read_cell_reports, write_cell_reports
-    from crowdveil.files.certificates import check_table
+    from crowdveil.files.cell_reports import read_cell_reports, reserved_cell_reports, write_cell_reports
+    from crowdveil.files.certificates import reserved_table
+    from crowdveil.files.places import File, Folder, check_new
     from crowdveil.files.reading import (
         read_claims,
         read_claims_as_told,
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
         write_synthetic,
     )
     from crowdveil.files.reports import write_reports
-    from crowdveil.files.writing import Folder, check_new, whole_file, whole_folders, write_table
+    from crowdveil.files.reservation import Reservation, reserved
+    from crowdveil.files.writing import whole_file, whole_folders, write_table
 
 _HOMES = {
-    "Folder": "writing",
-    "check_cell_reports": "cell_reports",
-    "check_new": "writing",
-    "check_table": "certificates",
+    "File": "places",
+    "Folder": "places",
+    "Reservation": "reservation",
+    "check_new": "places",
     "read_cell_reports": "cell_reports",
     "read_claims": "reading",
     "read_claims_as_told": "reading",
@@ -45,6 +47,9 @@ _HOMES = {
     "read_released": "reading",
     "read_schema": "records",
     "read_truths": "reading",
+    "reserved": "reservation",
+    "reserved_cell_reports": "cell_reports",
+    "reserved_table": "certificates",
     "whole_file": "writing",
     "whole_folders": "writing",
     "write_cell_reports": "cell_reports",
@@ -56,10 +61,10 @@ _HOMES = {
 }
 
 __all__ = [
+    "File",
     "Folder",
-    "check_cell_reports",
+    "Reservation",
     "check_new",
-    "check_table",
     "read_cell_reports",
     "read_claims",
     "read_claims_as_told",
@@ -71,6 +76,9 @@ __all__ = [
     "read_released",
     "read_schema",
     "read_truths",
+    "reserved",
+    "reserved_cell_reports",
+    "reserved_table",
     "whole_file",
     "whole_folders",
     "write_cell_reports",

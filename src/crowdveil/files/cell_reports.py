@@ -8,6 +8,7 @@ Devices are in places 0, 1, ... in the order of users, unless a column `place` t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,22 @@ from crowdveil.arrays import Ints
 from crowdveil.certificates.certificate import of_reports
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.certificates import in_parquet, metadata_of
+from crowdveil.files.places import File
 from crowdveil.files.reading import STDIN, has_parquet_magic
-from crowdveil.files.writing import check_new, is_parquet, whole_file
+from crowdveil.files.reservation import Reservation, reserved
+from crowdveil.files.writing import is_parquet
 from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Reports
 
 
-def check_cell_reports(path: str, *, force: bool) -> None:
-    """Refuse other endings than .parquet, and places where something is already unless forced."""
+def reserved_cell_reports(path: str, *, force: bool) -> AbstractContextManager[Reservation]:
+    """A place for `write_cell_reports`; other endings than .parquet are refused."""
     if not is_parquet(path):
         raise ParameterError("reports about every cell are bytes: give -o a name that ends in .parquet")
-    check_new(Path(path), force=force)
+    return reserved([File(Path(path))], force=force)
 
 
-def write_cell_reports(reports: Reports, description: Description, path: str, *, force: bool) -> None:
+def write_cell_reports(reports: Reports, description: Description, places: Reservation) -> None:
     """What all devices sent, with the mechanism and what was promised."""
     rows = reports.rows.astype(reports.rows.dtype.newbyteorder("<"), copy=False)
     frame = pl.DataFrame(
@@ -40,7 +43,7 @@ def write_cell_reports(reports: Reports, description: Description, path: str, *,
     )
     if reports.places is not None:
         frame = frame.with_columns(pl.Series("place", reports.places))
-    with whole_file(Path(path), force=force) as draft:
+    with places.filling() as (draft,):
         frame.write_parquet(draft, metadata=metadata_of(of_reports(reports, description)))
 
 

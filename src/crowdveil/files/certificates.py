@@ -21,9 +21,11 @@ from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.errors import InputError
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
+from crowdveil.files.places import File
 from crowdveil.files.published import CERTIFICATE, check_files
+from crowdveil.files.reservation import Reservation, reserved
 from crowdveil.files.silenced_panics import quiet_stderr
-from crowdveil.files.writing import STDOUT, check_new, is_parquet, whole_file
+from crowdveil.files.writing import STDOUT, check_stdout, is_parquet, write_to_stdout
 from crowdveil.plain_data import to_json
 
 KEY = "crowdveil"  # of the Parquet metadata
@@ -92,22 +94,25 @@ def _decoded(data: bytes, source: str) -> str:
 # --- tables that carry their certificate --------------------------------------------------------------------
 
 
-def check_table(path: str, *, force: bool) -> None:
-    """Refuse a place where something is already, unless forced; standard output is free."""
-    if path != STDOUT:
-        check_new(Path(path), force=force)
-
-
-def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, path: str, *, force: bool) -> None:
-    """Write a table that carries its certificate; "-" is CSV on standard output."""
+@contextmanager
+def reserved_table(path: str, *, force: bool) -> Iterator[Reservation | None]:
+    """A place for a table that carries its certificate; None is standard output."""
     if path == STDOUT:
-        sys.stdout.flush()
-        # Bytes: another encoding or other ends of lines would not have the digest.
-        sys.stdout.buffer.writelines(csv_parts(frame, certificate))
-        sys.stdout.buffer.flush()
+        check_stdout()
+        yield None
         return
-    with whole_file(Path(path), force=force) as draft:
-        if is_parquet(path):
+    with reserved([File(Path(path))], force=force) as place:
+        yield place
+
+
+def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, place: Reservation | None) -> None:
+    """Write a table that carries its certificate; without a place it is CSV on standard output."""
+    if place is None:
+        # Bytes: another encoding or other ends of lines would not have the digest.
+        write_to_stdout(csv_parts(frame, certificate))
+        return
+    with place.filling() as (draft,):
+        if is_parquet(draft.name):
             frame.write_parquet(draft, metadata=metadata_of(certificate))
             return
         with draft.open("wb") as file:

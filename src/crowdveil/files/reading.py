@@ -59,12 +59,22 @@ def read_claims(
 
 
 def read_claims_as_told(
-    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+    path: str,
+    if_any: bool = False,
+    /,
+    *,
+    object: str | None = None,
+    user: str | None = None,
+    value: str | None = None,
 ) -> tuple[Claims, Certificate | None]:
-    """Claims, and the certificate that the file carries; with the parameters of `read_claims`."""
+    """Claims, and the certificate that the file carries; with the parameters of `read_claims`.
+
+    With `if_any` the file may have no row below its header.
+    """
     file = _TableFile(path)
     certificate = file.certificate()
-    return Claims.from_frame(**_three_columns(file, object, user, value)), certificate
+    build = Claims.from_frame_if_any if if_any else Claims.from_frame
+    return build(**_three_columns(file, object, user, value)), certificate
 
 
 def read_labels_as_told(

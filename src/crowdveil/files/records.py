@@ -12,6 +12,7 @@ from crowdveil.certificates.certificate import of_synthetic
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.certificates import write_with_certificate
 from crowdveil.files.reading import read_columns
+from crowdveil.files.reservation import Reservation
 from crowdveil.files.writing import whole_file, write_table
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.result import Synthetic
@@ -60,9 +61,9 @@ def write_records(records: Records, path: str, *, force: bool, midpoints: bool =
     write_table(records.to_frame(midpoints=midpoints), path, force=force)
 
 
-def write_synthetic(synthetic: Synthetic, path: str, *, force: bool) -> None:
+def write_synthetic(synthetic: Synthetic, place: Reservation | None) -> None:
     """Synthetic records with their certificate."""
-    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), path, force=force)
+    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), place)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

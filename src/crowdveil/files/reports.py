@@ -6,11 +6,12 @@ import polars as pl
 
 from crowdveil.certificates.certificate import of_noisy_claims
 from crowdveil.files.certificates import write_with_certificate
+from crowdveil.files.reservation import Reservation
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed
 
 
-def write_reports(perturbed: Perturbed, description: Description, path: str, *, force: bool) -> None:
+def write_reports(perturbed: Perturbed, description: Description, place: Reservation | None) -> None:
     """Noisy claims with their certificate."""
     claims = perturbed.claims
     frame = pl.DataFrame(
@@ -20,4 +21,4 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
             "value": claims.values,
         }
     )
-    write_with_certificate(frame, of_noisy_claims(perturbed, description), path, force=force)
+    write_with_certificate(frame, of_noisy_claims(perturbed, description), place)

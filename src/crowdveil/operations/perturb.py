@@ -16,10 +16,11 @@ from crowdveil.answers import Answers
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import (
-    check_cell_reports,
-    check_table,
+    Reservation,
     read_cell_reports,
     read_names,
+    reserved_cell_reports,
+    reserved_table,
     write_cell_reports,
     write_reports,
 )
@@ -150,6 +151,7 @@ class CellsReported:
     description: Description
     reports: Reports
     moved: int  # answers that were clamped or rounded to the scale
+    answered: int  # all answers; as private as they are
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,14 +182,15 @@ def perturb(
     if out != STDOUT and Path(out).resolve() == Path(request.source).resolve():
         raise ParameterError("the noisy claims would replace the raw ones: choose another -o PATH")
     if request.about == "claims":
-        return _perturb_claims(request, account, out, force=force)
-    return _report_cells(request, account, out, force=force)
+        with reserved_table(out, force=force) as table:
+            return _perturb_claims(request, account, out, table)
+    with reserved_cell_reports(out, force=force) as place:
+        return _report_cells(request, account, out, place)
 
 
-def _perturb_claims(request: Request, account: Account, out: str, *, force: bool) -> NoisyClaims:
+def _perturb_claims(request: Request, account: Account, out: str, place: Reservation | None) -> NoisyClaims:
     description = request.describe()
     mechanism: ClaimMechanism = description.build()
-    check_table(out, force=force)
     claims, warned = _read(request)
     most = most_claims_of_a_user(claims)
     mechanism.promise("user", most)  # refuses too many claims of a user
@@ -195,14 +198,13 @@ def _perturb_claims(request: Request, account: Account, out: str, *, force: bool
         account,
         request.cost(mechanism, description, declared=True, of_a_user=most),
         draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
-        write=lambda perturbed: write_reports(perturbed, description, out, force=force),
+        write=lambda perturbed: write_reports(perturbed, description, place),
     )
     return NoisyClaims(out, description, perturbed, warned)
 
 
-def _report_cells(request: Request, account: Account, out: str, *, force: bool) -> CellsReported:
+def _report_cells(request: Request, account: Account, out: str, place: Reservation) -> CellsReported:
     domain = whole_domain(request.range)
-    check_cell_reports(out, force=force)
     lists = {
         "objects": None if request.objects is None else read_names(request.objects),
         "users": None if request.users is None else read_names(request.users),
@@ -225,12 +227,12 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
         account,
         request.cost(mechanism, description, declared=answers.declared, of_a_user=len(answers.objects)),
         draw=draw,
-        write=lambda reports: write_cell_reports(reports, description, out, force=force),
+        write=lambda reports: write_cell_reports(reports, description, place),
     )
     messages = [*warned, *sorted({str(warning.message) for warning in raised})]
     if not answers.declared:
         messages.append(LISTED_FROM_CLAIMS)
-    return CellsReported(out, description, reports, answers.moved, tuple(messages))
+    return CellsReported(out, description, reports, answers.moved, len(answers), tuple(messages))
 
 
 def _read(request: Request) -> tuple[Claims, tuple[str, ...]]:

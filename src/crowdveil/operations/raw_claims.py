@@ -17,9 +17,14 @@ SIMILAR_NAMES = (
 )
 
 
-def read_raw_claims(path: str, columns: Mapping[str, str | None]) -> tuple[Claims, tuple[str, ...]]:
-    """The claims in a file, and what to say about their origin and the names of their users."""
-    claims, certificate = read_claims_as_told(path, **columns)
+def read_raw_claims(
+    path: str, columns: Mapping[str, str | None], *, if_any: bool = False
+) -> tuple[Claims, tuple[str, ...]]:
+    """The claims in a file, and what to say about their origin and the names of their users.
+
+    With `if_any` there may be none.
+    """
+    claims, certificate = read_claims_as_told(path, if_any, **columns)
     warnings = [] if certificate is None else [NOT_RAW.format(kind=certificate.kind)]
     similar = similar_names(claims.users)
     if similar:

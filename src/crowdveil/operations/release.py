@@ -17,7 +17,7 @@ from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
-from crowdveil.report.bundle import check_bundle, private_path, write_bundle
+from crowdveil.report.bundle import fill_bundle, private_path, reserved_bundle
 from crowdveil.signing import PublicKey
 
 
@@ -28,6 +28,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    claims: int  # all raw claims: for the steward's eyes
     warnings: tuple[str, ...] = ()
     signer: PublicKey | None = None  # the key that signed it; what is seeded is not signed
 
@@ -62,7 +63,7 @@ def release(
     insist: bool = False,
     force: bool = False,
 ) -> Released:
-    """Publish the claims in a file: check, charge, draw, write the bundle, complete.
+    """Publish the claims in a file: reserve, check, charge, draw, write the bundle, complete.
 
     Parameters
     ----------
@@ -85,22 +86,25 @@ def release(
 
     """
     rng, engine = rng or secure(), engine or LocalEngine()
-    check_bundle(out, source, force=force)
-    raw, warned = read_raw_claims(source, columns or {})
-    parameters = parameters.settled(raw)
-    claims = parameters.used(raw)
-    pattern = Pattern.of(claims)
-    if not insist:
-        parameters.refuse_useless(pattern)
-    cost = cost_of(parameters, pattern, rng)
-    key = account.ledger.key() if rng.private else None  # refuses a damaged key
+    with reserved_bundle(out, source, force=force) as places:
+        raw, warned = read_raw_claims(source, columns or {}, if_any=parameters.may_lack_claims)
+        parameters = parameters.settled(raw)
+        claims = parameters.used(raw)
+        pattern = Pattern.of(claims)
+        if not insist:
+            parameters.refuse_useless(pattern)
+        cost = cost_of(parameters, pattern, rng)
+        key = account.ledger.key() if rng.private else None  # refuses a damaged key
 
-    def write(drawn: Release) -> None:
-        engine.progress("writing", 0.0)
-        write_bundle(out, drawn, claims, force=force, key=key)
+        def write(drawn: Release) -> None:
+            engine.progress("writing", 0.0)
+            fill_bundle(places, drawn, claims, key)
 
-    drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters), warned, None if key is None else key.public)
+        drawn = spend(
+            account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write
+        )
+    signer = None if key is None else key.public
+    return Released(drawn, out, _outside(raw, parameters), len(raw), warned, signer)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

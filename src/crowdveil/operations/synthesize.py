@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdveil.errors import ParameterError
-from crowdveil.files import check_table, read_frame, read_records, read_schema, write_synthetic
+from crowdveil.files import read_frame, read_records, read_schema, reserved_table, write_synthetic
 from crowdveil.files.writing import STDOUT
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
@@ -103,22 +103,24 @@ def synthesize(
         takers = " and ".join(name for name in METHODS if METHODS[name].takes("label"))
         raise ParameterError(f"--label goes with --method {takers}")
     _check_domains(schema, domain_from_data=domain_from_data)
-    _check_out(out, source, force=force)
+    if out != STDOUT and Path(out).resolve() == Path(source).resolve():
+        raise ParameterError("the synthetic records would replace the real ones: choose another -o PATH")
     parameters = chosen.parameters(epsilon, **({} if label is None else {"label": label}))
-    records = _read(source, schema, clamp=clamp)
-    rows_of(records, rows)  # refuses a number of rows that cannot be made
-    cost = Cost(
-        promise=parameters.promise(records.schema),  # refuses what cannot be asked
-        method=f"synthesize {method}",
-        parameters=asdict(parameters),
-        seeded=not rng.private,
-    )
-    synthetic = spend(
-        account,
-        cost,
-        draw=lambda: chosen.synthesize(records, parameters, rows=rows, rng=rng),
-        write=lambda synthetic: write_synthetic(synthetic, out, force=force),
-    )
+    with reserved_table(out, force=force) as place:
+        records = _read(source, schema, clamp=clamp)
+        rows_of(records, rows)  # refuses a number of rows that cannot be made
+        cost = Cost(
+            promise=parameters.promise(records.schema),  # refuses what cannot be asked
+            method=f"synthesize {method}",
+            parameters=asdict(parameters),
+            seeded=not rng.private,
+        )
+        synthetic = spend(
+            account,
+            cost,
+            draw=lambda: chosen.synthesize(records, parameters, rows=rows, rng=rng),
+            write=lambda synthetic: write_synthetic(synthetic, place),
+        )
     return Synthesized(synthetic, out, len(records))
 
 
@@ -131,13 +133,6 @@ def _check_domains(schema: Path | None, *, domain_from_data: bool) -> None:
         )
     if schema is not None and domain_from_data:
         raise ParameterError("--schema and --domain-from-data exclude each other")
-
-
-def _check_out(out: str, source: str, *, force: bool) -> None:
-    """Refuse to replace the records, or a file that is there unless forced."""
-    if out != STDOUT and Path(out).resolve() == Path(source).resolve():
-        raise ParameterError("the synthetic records would replace the real ones: choose another -o PATH")
-    check_table(out, force=force)
 
 
 def _read(source: str, schema: Path | None, *, clamp: bool) -> Records:

@@ -186,6 +186,11 @@ class Certified(ReleaseMethod):
             return self
         return replace(self, cap=chosen_cap(claims, self.epsilon, delta=self.delta, pooled=self.pooled))
 
+    @property
+    def may_lack_claims(self) -> bool:
+        """Where claims come and go, that there are some must not show."""
+        return self.adjacency == "add-remove"
+
     def promise(self, pattern: Pattern) -> Guarantee:
         """The guarantee of a release: the requested epsilon, which its events do not exceed."""
         spent = basic_composition(self.events(pattern), self.delta)

@@ -67,6 +67,11 @@ class ReleaseMethod(ABC):
         assumptions = (*promise.assumptions, ONE_NAME)
         return replace(promise, unit="user", epsilon=epsilon, delta=delta, assumptions=assumptions)
 
+    @property
+    def may_lack_claims(self) -> bool:
+        """Whether no claims at all are released like any others, as there might have been one."""
+        return False
+
     def guarantee(self, epsilon: float) -> Guarantee:
         """The guarantee of a release that costs `epsilon`, for methods whose epsilon depends on counts."""
         raise ParameterError(f"the epsilon of {self.name} follows from its parameters, it is not {epsilon:g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ from crowdveil.certificates.certificate import of_release
 from crowdveil.certificates.signature import stated
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
-from crowdveil.files import Folder, whole_folders
+from crowdveil.files import Folder, Reservation, reserved
 from crowdveil.files.published import CERTIFICATE, FILES, digests
 from crowdveil.plain_data import to_json
 from crowdveil.releases.result import Release, Status
@@ -36,12 +37,15 @@ def _folders(out: Path) -> list[Folder]:
     return [Folder(private_path(out), 0o700, PRIVATE_FILES), Folder(out, 0o755, PUBLIC_FILES)]
 
 
-def check_bundle(out: Path, source: str, *, force: bool) -> None:
-    """Raise the errors of `write_bundle` in advance, and refuse an output folder that holds the input."""
-    for folder in _folders(out):
-        folder.check(force=force)
-        if folder.path.resolve() in Path(source).resolve().parents:
+def reserved_bundle(
+    out: Path, source: str | None = None, *, force: bool
+) -> AbstractContextManager[Reservation]:
+    """Places for both folders of a bundle; one that holds the file `source` is refused."""
+    folders = _folders(out)
+    for folder in folders:
+        if source is not None and folder.path.resolve() in Path(source).resolve().parents:
             raise OutputError(f"{folder.path}: holds the input; choose another place")
+    return reserved(folders, force=force)
 
 
 def write_bundle(
@@ -53,7 +57,13 @@ def write_bundle(
     the certificate, which lists the digests of the others and is signed by `key`, unless the release is
     seeded. `out-private` (for its owner's eyes only): steward.html, statuses.csv, weights.csv.
     """
-    with whole_folders(_folders(out), force=force) as (private, public):
+    with reserved_bundle(out, force=force) as places:
+        fill_bundle(places, release, claims, key)
+
+
+def fill_bundle(places: Reservation, release: Release, claims: Claims, key: SigningKey | None = None) -> None:
+    """Write both folders, or neither, to the places that `reserved_bundle` gave."""
+    with places.filling() as (private, public):
         _write_claims(release, public)
         (public / "public.html").write_text(public_page(release), encoding="utf-8")
         certificate = replace(of_release(release), contents={FILES: digests(public)})
