@@ -17,6 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,17 @@ class Place:
             return "in place, not complete"
         return "charged, nothing in place" if private != self.name else "private in place alone"
 
+    def kill_next_runs(self, before: str | None) -> None:
+        """Kill those that would finish what was begun, at one step after another."""
+
+        def finish(step: int) -> None:
+            _kill_at_step(step, self.folder)
+            self.write(self.book, f"{self.name} next", self.out, False)
+
+        for step in range(1, 20):
+            assert _ended(_fork(partial(finish, step))) in (2, -signal.SIGKILL)
+            assert self.check_killed(before) in ("private in place alone", "in place, not complete")
+
     def check_next_run(self, before: str | None, *, elsewhere: bool) -> None:
         """After the next run, of this output or another one, nothing is left; all is in place, or nothing."""
         private, public = self.state()
@@ -285,6 +297,8 @@ def _kill_again_and_again(folder: Path, kind: str, replacing: str, every: int, t
         phase = _killed(place, before, **when)  # type: ignore[arg-type]
         if phase is not None:
             killed[phase] += 1
+            if phase == "private in place alone":
+                place.kill_next_runs(before)
             place.check_next_run(before, elsewhere=number % 2 == 0)
         return phase is not None
 
