@@ -220,6 +220,23 @@ USED = (
         (ADD_REMOVE,),
     ),
     Mutation(
+        "no release where there are no claims, although claims come and go",
+        "releases/certified.py",
+        "        return not self.neighbours.replaced\n",
+        "        return False\n",
+        (
+            "cli/test_release_command.py"
+            "::test_where_claims_come_and_go_the_output_does_not_tell_that_there_are_none",
+        ),
+    ),
+    Mutation(
+        "listed objects in another Unicode form lose their claims",
+        "claims.py",
+        'unicodedata.normalize("NFC", str(name))',
+        "str(name)",
+        ("test_claims.py::test_listed_names_may_be_spelled_in_any_unicode_form",),
+    ),
+    Mutation(
         "claims outside the range are not pulled into it",
         "releases/method.py",
         "return claims.clamped(self.range.low, self.range.high)[0]",
@@ -816,6 +833,20 @@ RACE = "operations/test_kills.py::test_of_runs_that_race_for_one_place_one_is_ch
 KILLS = "operations/test_kills.py::test_killed_at_any_step_a_run_leaves_whole_outputs_or_none"
 
 RESERVED = (
+    Mutation(
+        "what is still in a buffer counts as written",
+        "files/writing.py",
+        "        sys.stdout.flush()\n",
+        "",
+        (f"{PERTURB}::test_what_does_not_reach_standard_output_is_not_completed",),
+    ),
+    Mutation(
+        "a pipe that nobody reads is charged for",
+        "files/certificates.py",
+        "        check_stdout()\n",
+        "",
+        (f"{PERTURB}::test_a_pipe_that_nobody_reads_costs_nothing",),
+    ),
     Mutation(
         "two runs with one place",
         "files/reservation.py",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import sys
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -206,6 +209,33 @@ def test_a_place_where_another_run_is_writing_costs_nothing(
     with reserved([File(out)], force=False), pytest.raises(OutputError, match="another run"):
         perturb(request(claims, name), account, str(out))
     assert account.ledger.entries() == []
+
+
+def test_a_pipe_that_nobody_reads_costs_nothing(
+    claims: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        with pytest.raises(OutputError, match="nobody reads it"):
+            perturb(request(claims, "laplace"), account, "-")
+    with pytest.raises(OutputError, match="standard output is closed"):
+        perturb(request(claims, "laplace"), account, "-")
+    assert account.ledger.entries() == []
+
+
+def test_what_does_not_reach_standard_output_is_not_completed(
+    claims: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = Path("/dev/full").open("w")  # noqa: SIM115, closing it fails
+    monkeypatch.setattr(sys, "stdout", full)
+    with pytest.raises(OutputError, match="No space"):
+        perturb(request(claims, "laplace"), account, "-")
+    with contextlib.suppress(OSError):
+        full.close()
+    (charge,) = account.ledger.entries()
+    assert charge.released is None
 
 
 def refused_requests(claims: Path) -> dict[str, tuple[str, dict[str, Any], str]]:
