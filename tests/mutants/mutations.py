@@ -540,6 +540,7 @@ LOCAL = (
 # --- signatures ---------------------------------------------------------------------------------------------
 
 SIGNATURES, LEDGER_KEY = "certificates/test_signatures.py", "ledger/test_ledger_key.py"
+SIGNED_TABLES = "certificates/test_signed_tables.py"
 
 SIGNED = (
     Mutation(
@@ -602,9 +603,37 @@ SIGNED = (
         (SIGNATURES,),
     ),
     Mutation(
+        "rows of a Parquet file that are not compared with their digest",
+        "files/certificates.py",
+        "    if checked.certificate.contents[DIGEST] != rows:\n",
+        "    if False:\n",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "texts of which only the letters count, and not where each ends",
+        "files/rows.py",
+        "self._lengths.update(_little_endian(texts.bin.size().cast(pl.UInt64)))",
+        "self._lengths.update(b'')",
+        ("files/test_rows.py",),
+    ),
+    Mutation(
+        "reports that are read before their rows are compared",
+        "files/cell_reports.py",
+        "        in_parquet(path, path)  # refuses other rows\n",
+        "",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "a table's key looked for when it is charged already",
+        "operations/synthesize.py",
+        "key = account.key(seeded=not rng.private)",
+        "key = None",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
         "the key looked for when the release is charged already",
         "operations/release.py",
-        "key = account.ledger.key() if rng.private else None",
+        "key = account.key(seeded=not rng.private)",
         "key = None",
         (SIGNATURES,),
     ),

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Ints
 from crowdveil.certificates.certificate import of_reports
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.certificates import in_parquet, metadata_of
+from crowdveil.files.certificates import in_parquet, metadata_of, told_by_parquet
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.writing import check_new, is_parquet, whole_file
 from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Reports
+from crowdveil.signing import SigningKey
 
 
 def check_cell_reports(path: str, *, force: bool) -> None:
@@ -32,8 +33,10 @@ def check_cell_reports(path: str, *, force: bool) -> None:
     check_new(Path(path), force=force)
 
 
-def write_cell_reports(reports: Reports, description: Description, path: str, *, force: bool) -> None:
-    """What all devices sent, with the mechanism and what was promised."""
+def write_cell_reports(
+    reports: Reports, description: Description, path: str, *, force: bool, key: SigningKey | None = None
+) -> None:
+    """What all devices sent, with the mechanism and what was promised, signed by `key`."""
     rows = reports.rows.astype(reports.rows.dtype.newbyteorder("<"), copy=False)
     frame = pl.DataFrame(
         {"user": reports.users, "report": pl.Series([row.tobytes() for row in rows], dtype=pl.Binary)}
@@ -41,7 +44,7 @@ def write_cell_reports(reports: Reports, description: Description, path: str, *,
     if reports.places is not None:
         frame = frame.with_columns(pl.Series("place", reports.places))
     with whole_file(Path(path), force=force) as draft:
-        frame.write_parquet(draft, metadata=metadata_of(of_reports(reports, description)))
+        frame.write_parquet(draft, metadata=metadata_of(frame, of_reports(reports, description), key))
 
 
 def read_cell_reports(path: str) -> Reports | None:
@@ -49,10 +52,11 @@ def read_cell_reports(path: str) -> Reports | None:
     if path == STDIN or not Path(path).is_file() or not has_parquet_magic(Path(path)):
         return None
     try:
-        checked = in_parquet(path, path)
-        if checked is None or checked.certificate.kind != "reports":
+        told = told_by_parquet(path, path)
+        if told is None or told.certificate.kind != "reports":
             return None
-        certificate = checked.certificate
+        in_parquet(path, path)  # refuses other rows
+        certificate = told.certificate
         own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
         frame = pl.read_parquet(path, columns=["user", "report", *own_places])
     except (OSError, pl.exceptions.PolarsError):

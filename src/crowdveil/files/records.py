@@ -14,6 +14,7 @@ from crowdveil.files.certificates import write_with_certificate
 from crowdveil.files.reading import read_columns
 from crowdveil.files.writing import whole_file, write_table
 from crowdveil.records import Records, Schema
+from crowdveil.signing import SigningKey
 from crowdveil.synthesis.result import Synthetic
 
 _YAML = (".yaml", ".yml")
@@ -60,9 +61,10 @@ def write_records(records: Records, path: str, *, force: bool, midpoints: bool =
     write_table(records.to_frame(midpoints=midpoints), path, force=force)
 
 
-def write_synthetic(synthetic: Synthetic, path: str, *, force: bool) -> None:
-    """Synthetic records with their certificate."""
-    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), path, force=force)
+def write_synthetic(synthetic: Synthetic, path: str, *, force: bool, key: SigningKey | None = None) -> None:
+    """Synthetic records with their certificate, signed by `key`."""
+    frame = synthetic.records.to_frame()
+    write_with_certificate(frame, of_synthetic(synthetic), path, force=force, key=key)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -8,10 +8,13 @@ from crowdveil.certificates.certificate import of_noisy_claims
 from crowdveil.files.certificates import write_with_certificate
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed
+from crowdveil.signing import SigningKey
 
 
-def write_reports(perturbed: Perturbed, description: Description, path: str, *, force: bool) -> None:
-    """Noisy claims with their certificate."""
+def write_reports(
+    perturbed: Perturbed, description: Description, path: str, *, force: bool, key: SigningKey | None = None
+) -> None:
+    """Noisy claims with their certificate, signed by `key`."""
     claims = perturbed.claims
     frame = pl.DataFrame(
         {
@@ -20,4 +23,4 @@ def write_reports(perturbed: Perturbed, description: Description, path: str, *, 
             "value": claims.values,
         }
     )
-    write_with_certificate(frame, of_noisy_claims(perturbed, description), path, force=force)
+    write_with_certificate(frame, of_noisy_claims(perturbed, description), path, force=force, key=key)

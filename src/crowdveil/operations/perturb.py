@@ -184,11 +184,12 @@ def _perturb_claims(request: Request, account: Account, out: str, *, force: bool
     check_table(out, force=force)
     claims, warned = _read(request)
     mechanism.promise("user", most_claims_of_a_user(claims))  # refuses too many claims of a user
+    key = account.key(seeded=request.seed is not None)  # refuses one that cannot be used
     perturbed = spend(
         account,
         request.cost(mechanism, description, declared=True),
         draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
-        write=lambda perturbed: write_reports(perturbed, description, out, force=force),
+        write=lambda perturbed: write_reports(perturbed, description, out, force=force, key=key),
     )
     return NoisyClaims(out, description, perturbed, warned)
 
@@ -205,6 +206,7 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
     description = request.describe(users=len(answers.users), objects=len(answers.objects))
     mechanism: CellMechanism = description.build()
     mechanism.check(answers)
+    key = account.key(seeded=request.seed is not None)  # refuses one that cannot be used
     raised: list[warnings.WarningMessage] = []
 
     def draw() -> Reports:
@@ -218,7 +220,7 @@ def _report_cells(request: Request, account: Account, out: str, *, force: bool) 
         account,
         request.cost(mechanism, description, declared=answers.declared),
         draw=draw,
-        write=lambda reports: write_cell_reports(reports, description, out, force=force),
+        write=lambda reports: write_cell_reports(reports, description, out, force=force, key=key),
     )
     messages = [*warned, *sorted({str(warning.message) for warning in raised})]
     if not answers.declared:
