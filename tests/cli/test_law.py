@@ -113,6 +113,21 @@ def test_a_real_pipe_carries_the_law(claims: Path) -> None:
     assert texts["seeded.csv"].startswith("#crowdveil {")
 
 
+def test_the_law_passes_through_a_terminal_of_another_encoding(claims: Path) -> None:
+    claims.write_text(claims.read_text().replace("o1", "zürich"))
+    command = [sys.executable, "-m", "crowdveil"]
+    environment = {
+        **os.environ,
+        "XDG_STATE_HOME": str(claims.parent / "state"),
+        "PYTHONIOENCODING": "latin-1",
+    }
+    noisy = subprocess.run(
+        [*command, "perturb", claims, "-o", "-", *LAPLACE], env=environment, capture_output=True, check=True
+    ).stdout
+    assert "zürich".encode() in noisy
+    subprocess.run([*command, "discover", "-"], env=environment, input=noisy, capture_output=True, check=True)
+
+
 def test_the_commands_of_the_page_about_files_run(claims: Path) -> None:
     text = (ROOT / "docs" / "files.md").read_text()
     lines = re.findall(r"^\$ (.+)$", text, re.MULTILINE)

@@ -34,6 +34,7 @@ BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of
 LARGEST_FILE = 2**26  # reports name all of their objects
 STDIN = "-"
 _PARQUET = b"PAR1"  # how such a file begins
+_LEVEL = 6  # of compression, as gzip has it
 
 
 def read_certificate(path: str) -> Checked:
@@ -105,8 +106,10 @@ def write_with_certificate(
 ) -> None:
     """Write a table that carries its certificate, signed by `key`; "-" is CSV on standard output."""
     if path == STDOUT:
-        line, rows = csv_parts(frame, certificate, key)
-        sys.stdout.write(line.decode() + bytes(rows).decode())
+        sys.stdout.flush()
+        # Bytes: another encoding or other ends of lines would not have the digest.
+        sys.stdout.buffer.writelines(csv_parts(frame, certificate, key))
+        sys.stdout.buffer.flush()
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
@@ -115,7 +118,7 @@ def write_with_certificate(
         with draft.open("wb") as file:
             zipped = draft.suffix.lower() == ".gz"
             # Without name and time: a seed repeats all bytes.
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if zipped else file as table:
+            with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) if zipped else file as table:
                 table.writelines(csv_parts(frame, certificate, key))
 
 
