@@ -151,6 +151,29 @@ def test_a_signature_cannot_be_removed_where_a_key_is_named(run: Run, make: Make
         assert explain(str(path)).checks["rows"] is False
 
 
+def test_a_signed_certificate_speaks_for_nothing_but_its_own_data(run: Run, make: Make) -> None:
+    """That of a release for no table, that of a table for no folder, however either is dressed up."""
+    table = make("noisy.parquet")
+    run("release", "claims.csv", "--method", "basic", *CELLS, "-o", "out")
+    certificate = Path("out/certificate.json")
+    released = json.loads(certificate.read_text())
+    for name in ("forged.parquet", "forged.csv"):
+        forged = Path(name)
+        rows: pl.DataFrame | bytes = (
+            b"object,value\no1,1\n" if ".csv" in name else pl.DataFrame({"object": ["o1"]})
+        )
+        _write(forged, rows, released)
+        assert "its rows are not those" in _refused(forged)
+    for disguise in (json.dumps(_stated(table)).encode(), table.read_bytes()):
+        certificate.write_bytes(disguise)
+        assert "speaks for something else" in _refused(Path("out"))
+    key = SigningKey.new()
+    del released["contents"]["files"]
+    released["signature"] = {"key": key.public.text, "value": key.sign(signed_bytes(released))}
+    certificate.write_text(json.dumps(released))
+    assert "speaks for something else" in _refused(Path("out"))
+
+
 CHANGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "a row less": lambda rows: rows[:-1],
     "a row twice": lambda rows: pl.concat([rows, rows[:1]]),

@@ -605,8 +605,22 @@ SIGNED = (
     Mutation(
         "rows of a Parquet file that are not compared with their digest",
         "files/certificates.py",
-        "    if checked.certificate.contents[DIGEST] != rows:\n",
+        "    if checked.certificate.contents.get(DIGEST) != rows:\n",
         "    if False:\n",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "a signed certificate that speaks for a folder of other files",
+        "files/certificates.py",
+        "(files is None and checked.signer is not None)",
+        "False",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "a signed certificate that speaks for any table",
+        "files/certificates.py",
+        "(DIGEST not in checked.certificate.contents and checked.signer is None)",
+        "DIGEST not in checked.certificate.contents",
         (SIGNED_TABLES,),
     ),
     Mutation(

@@ -49,7 +49,10 @@ def read_certificate(path: str) -> Checked:
     if not place.exists():
         raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
     checked = _of_file(str(place))
-    return replace(checked, files=check_files(Path(path), checked.certificate))
+    files = check_files(Path(path), checked.certificate)
+    if checked.certificate.kind != "release" or (files is None and checked.signer is not None):
+        raise InputError(f"{place}: speaks for something else than the files in this folder")
+    return replace(checked, files=files)
 
 
 def _of_file(path: str) -> Checked:
@@ -151,16 +154,16 @@ def told_by_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
 def in_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
     """The certificate in the metadata of a Parquet file, if there is one; refused if the rows are others.
 
-    Certificates of versions 1 and 2 tell no digest of the rows.
+    Certificates of versions 1 and 2 tell no digest of the rows. Signed ones do, or speak for something else.
     """
     checked = told_by_parquet(file, source)
-    if checked is None or DIGEST not in checked.certificate.contents:
+    if checked is None or (DIGEST not in checked.certificate.contents and checked.signer is None):
         return checked
     if not isinstance(file, str | Path):
         file.seek(0)
     with _as_parquet(source):
         rows = rows_of_parquet(file)
-    if checked.certificate.contents[DIGEST] != rows:
+    if checked.certificate.contents.get(DIGEST) != rows:
         raise InputError(
             f"{source}: its rows are not those that its certificate tells of: some were changed, or all were "
             "written anew. Use the file as it was written"
