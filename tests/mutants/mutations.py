@@ -222,7 +222,7 @@ USED = (
     Mutation(
         "no release where there are no claims, although claims come and go",
         "releases/certified.py",
-        "        return not self.neighbours.replaced\n",
+        '        return self.adjacency == "add-remove"\n',
         "        return False\n",
         (
             "cli/test_release_command.py"
@@ -582,15 +582,15 @@ LOCAL = (
     Mutation(
         "rows of a CSV file that are not compared with its certificate",
         "files/certificates.py",
-        "    if checked.certificate.contents.get(DIGEST) != rows:\n",
-        "    if DIGEST not in checked.certificate.contents:\n",
+        'f"{source}, first line")\n    if checked.certificate.contents.get(DIGEST) != rows:\n',
+        'f"{source}, first line")\n    if DIGEST not in checked.certificate.contents:\n',
         ("files/test_first_line.py",),
     ),
     Mutation(
         "a certificate in a CSV file that need not tell the digest of the rows",
         "files/certificates.py",
-        "    if checked.certificate.contents.get(DIGEST) != rows:\n",
-        "    if checked.certificate.contents.get(DIGEST, rows) != rows:\n",
+        'f"{source}, first line")\n    if checked.certificate.contents.get(DIGEST) != rows:\n',
+        'f"{source}, first line")\n    if checked.certificate.contents.get(DIGEST, rows) != rows:\n',
         ("files/test_first_line.py",),
     ),
     Mutation(
@@ -640,6 +640,7 @@ LOCAL = (
 # --- signatures ---------------------------------------------------------------------------------------------
 
 SIGNATURES, LEDGER_KEY = "certificates/test_signatures.py", "ledger/test_ledger_key.py"
+SIGNED_TABLES = "certificates/test_signed_tables.py"
 
 SIGNED = (
     Mutation(
@@ -702,9 +703,51 @@ SIGNED = (
         (SIGNATURES,),
     ),
     Mutation(
+        "rows of a Parquet file that are not compared with their digest",
+        "files/certificates.py",
+        "        rows = rows_of_parquet(file)\n    if checked.certificate.contents.get(DIGEST) != rows:\n",
+        "        rows = rows_of_parquet(file)\n    if False:\n",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "a signed certificate that speaks for a folder of other files",
+        "files/certificates.py",
+        "(files is None and checked.signer is not None)",
+        "False",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "a signed certificate that speaks for any table",
+        "files/certificates.py",
+        "(DIGEST not in checked.certificate.contents and checked.signer is None)",
+        "DIGEST not in checked.certificate.contents",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "texts of which only the letters count, and not where each ends",
+        "files/rows.py",
+        "self._lengths.update(_little_endian(texts.bin.size().cast(pl.UInt64)))",
+        "self._lengths.update(b'')",
+        ("files/test_rows.py",),
+    ),
+    Mutation(
+        "reports that are read before their rows are compared",
+        "files/cell_reports.py",
+        "        in_parquet(path, path)  # refuses other rows\n",
+        "",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "a table's key looked for when it is charged already",
+        "operations/synthesize.py",
+        "key = account.key(seeded=not rng.private)",
+        "key = None",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
         "the key looked for when the release is charged already",
         "operations/release.py",
-        "key = account.ledger.key() if rng.private else None",
+        "key = account.key(seeded=not rng.private)",
         "key = None",
         (SIGNATURES,),
     ),

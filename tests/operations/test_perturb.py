@@ -132,7 +132,8 @@ def test_a_budget_that_does_not_suffice_stops_it_before_anything_is_drawn(
     with pytest.raises(BudgetExceeded):
         perturb(watched, poor, str(out))
     assert watched.seen == []
-    assert sorted(path.name for path in claims.parent.iterdir()) == ["claims.csv", "ledger.sqlite3"]
+    kept = ["claims.csv", "ledger.sqlite3", "ledger.sqlite3.key"]
+    assert sorted(path.name for path in claims.parent.iterdir()) == kept
     assert account.ledger.entries() == []
 
 

@@ -67,6 +67,8 @@ class Checked:
         Whether that is the key that the reader named.
     files:
         Names of the published files that were compared with their digests; None if none were looked at.
+    rows:
+        Whether the rows of the table that carries it were compared with their digest.
 
     """
 
@@ -75,6 +77,7 @@ class Checked:
     signer: PublicKey | None = None
     expected: bool = False
     files: tuple[str, ...] | None = None
+    rows: bool = False
 
 
 def read_text(text: str, source: str) -> Checked:

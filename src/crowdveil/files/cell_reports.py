@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from crowdveil.arrays import Ints
 from crowdveil.certificates.certificate import of_reports
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.files.certificates import in_parquet, metadata_of
+from crowdveil.files.certificates import in_parquet, metadata_of, told_by_parquet
 from crowdveil.files.places import File
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.reservation import Reservation, reserved
 from crowdveil.files.writing import is_parquet
 from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Reports
+from crowdveil.signing import SigningKey
 
 
 def reserved_cell_reports(path: str, *, force: bool) -> AbstractContextManager[Reservation]:
@@ -35,16 +36,18 @@ def reserved_cell_reports(path: str, *, force: bool) -> AbstractContextManager[R
     return reserved([File(Path(path))], force=force)
 
 
-def write_cell_reports(reports: Reports, description: Description, places: Reservation) -> None:
-    """What all devices sent, with the mechanism and what was promised."""
+def write_cell_reports(
+    reports: Reports, description: Description, place: Reservation, key: SigningKey | None = None
+) -> None:
+    """What all devices sent, with the mechanism and what was promised, signed by `key`."""
     rows = reports.rows.astype(reports.rows.dtype.newbyteorder("<"), copy=False)
     frame = pl.DataFrame(
         {"user": reports.users, "report": pl.Series([row.tobytes() for row in rows], dtype=pl.Binary)}
     )
     if reports.places is not None:
         frame = frame.with_columns(pl.Series("place", reports.places))
-    with places.filling() as (draft,):
-        frame.write_parquet(draft, metadata=metadata_of(of_reports(reports, description)))
+    with place.filling() as (draft,):
+        frame.write_parquet(draft, metadata=metadata_of(frame, of_reports(reports, description), key))
 
 
 def read_cell_reports(path: str) -> Reports | None:
@@ -52,10 +55,11 @@ def read_cell_reports(path: str) -> Reports | None:
     if path == STDIN or not Path(path).is_file() or not has_parquet_magic(Path(path)):
         return None
     try:
-        checked = in_parquet(path, path)
-        if checked is None or checked.certificate.kind != "reports":
+        told = told_by_parquet(path, path)
+        if told is None or told.certificate.kind != "reports":
             return None
-        certificate = checked.certificate
+        in_parquet(path, path)  # refuses other rows
+        certificate = told.certificate
         own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
         frame = pl.read_parquet(path, columns=["user", "report", *own_places])
     except (OSError, pl.exceptions.PolarsError):

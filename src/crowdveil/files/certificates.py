@@ -19,14 +19,17 @@ import polars as pl
 
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
+from crowdveil.certificates.signature import stated
 from crowdveil.errors import InputError
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
 from crowdveil.files.places import File
 from crowdveil.files.published import CERTIFICATE, check_files
 from crowdveil.files.reservation import Reservation, reserved
+from crowdveil.files.rows import rows_of_frame, rows_of_parquet
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.files.writing import STDOUT, check_stdout, is_parquet, write_to_stdout
 from crowdveil.plain_data import to_json
+from crowdveil.signing import SigningKey
 
 KEY = "crowdveil"  # of the Parquet metadata
 BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of noisy claims, of records
@@ -48,7 +51,10 @@ def read_certificate(path: str) -> Checked:
     if not place.exists():
         raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
     checked = _of_file(str(place))
-    return replace(checked, files=check_files(Path(path), checked.certificate))
+    files = check_files(Path(path), checked.certificate)
+    if checked.certificate.kind != "release" or (files is None and checked.signer is not None):
+        raise InputError(f"{place}: speaks for something else than the files in this folder")
+    return replace(checked, files=files)
 
 
 def _of_file(path: str) -> Checked:
@@ -57,10 +63,10 @@ def _of_file(path: str) -> Checked:
         start = file.read(len(_PARQUET))
         file.seek(0)
         if start == _PARQUET:
-            certificate = in_parquet(file, source)
-            if certificate is None:
+            checked = in_parquet(file if isinstance(file, BytesIO) else path, source)
+            if checked is None:
                 raise InputError(f"{source}: tells of no certificate")
-            return certificate
+            return checked
         table = unpacked(file)
         line = take_line(table, source)
         if line is not None:
@@ -105,45 +111,78 @@ def reserved_table(path: str, *, force: bool) -> Iterator[Reservation | None]:
         yield place
 
 
-def write_with_certificate(frame: pl.DataFrame, certificate: Certificate, place: Reservation | None) -> None:
-    """Write a table that carries its certificate; without a place it is CSV on standard output."""
+def write_with_certificate(
+    frame: pl.DataFrame, certificate: Certificate, place: Reservation | None, key: SigningKey | None = None
+) -> None:
+    """Write a table that carries its certificate, signed by `key`; without a place on standard output."""
     if place is None:
         # Bytes: another encoding or other ends of lines would not have the digest.
-        write_to_stdout(csv_parts(frame, certificate))
+        write_to_stdout(csv_parts(frame, certificate, key))
         return
     with place.filling() as (draft,):
         if is_parquet(draft.name):
-            frame.write_parquet(draft, metadata=metadata_of(certificate))
+            frame.write_parquet(draft, metadata=metadata_of(frame, certificate, key))
             return
         with draft.open("wb") as file:
             zipped = draft.suffix.lower() == ".gz"
             # Without name and time: a seed repeats all bytes.
             with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) if zipped else file as table:
-                table.writelines(csv_parts(frame, certificate))
+                table.writelines(csv_parts(frame, certificate, key))
 
 
-def csv_parts(frame: pl.DataFrame, certificate: Certificate) -> tuple[bytes, memoryview]:
+def csv_parts(
+    frame: pl.DataFrame, certificate: Certificate, key: SigningKey | None
+) -> tuple[bytes, memoryview]:
     """The first line of a CSV file, with the digest of all that follows, and what follows."""
     buffer = BytesIO()
     frame.write_csv(buffer)
     buffer.seek(0)
-    tied = replace(certificate, contents={**certificate.contents, DIGEST: digest(buffer)})
-    return line_of(tied.to_dict()), buffer.getbuffer()
+    return line_of(stated(_tied_to(certificate, digest(buffer)), key)), buffer.getbuffer()
 
 
-def metadata_of(certificate: Certificate) -> dict[str, str]:
-    """A certificate as the metadata of a Parquet file."""
-    return {KEY: to_json(certificate.to_dict())}
+def metadata_of(frame: pl.DataFrame, certificate: Certificate, key: SigningKey | None) -> dict[str, str]:
+    """The certificate of a table as the metadata of a Parquet file, with the digest of the rows."""
+    return {KEY: to_json(stated(_tied_to(certificate, rows_of_frame(frame)), key))}
 
 
-def in_parquet(file: str | Path | BinaryIO, source: str) -> Checked | None:
-    """The certificate in the metadata of a Parquet file, if there is one."""
+def _tied_to(certificate: Certificate, rows: str) -> Certificate:
+    return replace(certificate, contents={**certificate.contents, DIGEST: rows})
+
+
+def told_by_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
+    """The certificate in the metadata of a Parquet file, if there is one; rows are not looked at."""
+    with _as_parquet(source):
+        text = pl.read_parquet_metadata(file).get(KEY)
+    return None if text is None else read_text(text, source)
+
+
+def in_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
+    """The certificate in the metadata of a Parquet file, if there is one; refused if the rows are others.
+
+    Certificates of versions 1 and 2 tell no digest of the rows. Signed ones do, or speak for something else.
+    """
+    checked = told_by_parquet(file, source)
+    if checked is None or (DIGEST not in checked.certificate.contents and checked.signer is None):
+        return checked
+    if not isinstance(file, str | Path):
+        file.seek(0)
+    with _as_parquet(source):
+        rows = rows_of_parquet(file)
+    if checked.certificate.contents.get(DIGEST) != rows:
+        raise InputError(
+            f"{source}: its rows are not those that its certificate tells of: some were changed, or all were "
+            "written anew. Use the file as it was written"
+        )
+    return replace(checked, rows=True)
+
+
+@contextmanager
+def _as_parquet(source: str) -> Iterator[None]:
     try:
         with quiet_stderr():
-            text = pl.read_parquet_metadata(file).get(KEY)
+            yield
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError(f"{source}: cannot be read as Parquet") from None
-    return None if text is None else read_text(text, source)
 
 
 def in_first_line(line: str, rows: str, source: str) -> Checked:
@@ -154,7 +193,7 @@ def in_first_line(line: str, rows: str, source: str) -> Checked:
             f"{source}: its rows are not those that its first line tells of: some were changed, or all were "
             "written anew. Use the file as it was written; or remove the line, and what it promises"
         )
-    return checked
+    return replace(checked, rows=True)
 
 
 def beside_csv(path: str) -> Checked | None:
@@ -178,4 +217,4 @@ def _tied(path: str, beside: Path) -> Checked:
             f"{path}: is not the file that {beside} tells of, or was changed; "
             "perturb anew, or remove the latter if these are plain claims"
         )
-    return checked
+    return replace(checked, rows=True)

@@ -15,6 +15,7 @@ from crowdveil.files.reading import read_columns
 from crowdveil.files.reservation import Reservation
 from crowdveil.files.writing import whole_file, write_table
 from crowdveil.records import Records, Schema
+from crowdveil.signing import SigningKey
 from crowdveil.synthesis.result import Synthetic
 
 _YAML = (".yaml", ".yml")
@@ -61,9 +62,9 @@ def write_records(records: Records, path: str, *, force: bool, midpoints: bool =
     write_table(records.to_frame(midpoints=midpoints), path, force=force)
 
 
-def write_synthetic(synthetic: Synthetic, place: Reservation | None) -> None:
-    """Synthetic records with their certificate."""
-    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), place)
+def write_synthetic(synthetic: Synthetic, place: Reservation | None, key: SigningKey | None = None) -> None:
+    """Synthetic records with their certificate, signed by `key`."""
+    write_with_certificate(synthetic.records.to_frame(), of_synthetic(synthetic), place, key)
 
 
 def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

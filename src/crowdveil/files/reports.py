@@ -9,10 +9,13 @@ from crowdveil.files.certificates import write_with_certificate
 from crowdveil.files.reservation import Reservation
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import Perturbed
+from crowdveil.signing import SigningKey
 
 
-def write_reports(perturbed: Perturbed, description: Description, place: Reservation | None) -> None:
-    """Noisy claims with their certificate."""
+def write_reports(
+    perturbed: Perturbed, description: Description, place: Reservation | None, key: SigningKey | None = None
+) -> None:
+    """Noisy claims with their certificate, signed by `key`."""
     claims = perturbed.claims
     frame = pl.DataFrame(
         {
@@ -21,4 +24,4 @@ def write_reports(perturbed: Perturbed, description: Description, place: Reserva
             "value": claims.values,
         }
     )
-    write_with_certificate(frame, of_noisy_claims(perturbed, description), place)
+    write_with_certificate(frame, of_noisy_claims(perturbed, description), place, key)

@@ -76,10 +76,17 @@ def _make(path: Path) -> None:
                 os.link(draft, path)
         finally:
             draft.unlink(missing_ok=True)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _sync(path.parent)
     except OSError as error:
         raise OutputError(f"{path}: the ledger's key cannot be written ({error.strerror})") from None
+
+
+def _sync(folder: Path) -> None:
+    """Put the names in a folder on the disk, where a folder can be opened."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

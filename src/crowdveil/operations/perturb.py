@@ -194,11 +194,12 @@ def _perturb_claims(request: Request, account: Account, out: str, place: Reserva
     claims, warned = _read(request)
     most = most_claims_of_a_user(claims)
     mechanism.promise("user", most)  # refuses too many claims of a user
+    key = account.key(seeded=request.seed is not None)  # refuses one that cannot be used
     perturbed = spend(
         account,
         request.cost(mechanism, description, declared=True, of_a_user=most),
         draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
-        write=lambda perturbed: write_reports(perturbed, description, place),
+        write=lambda perturbed: write_reports(perturbed, description, place, key),
     )
     return NoisyClaims(out, description, perturbed, warned)
 
@@ -214,6 +215,7 @@ def _report_cells(request: Request, account: Account, out: str, place: Reservati
     description = request.describe(users=len(answers.users), objects=len(answers.objects))
     mechanism: CellMechanism = description.build()
     mechanism.check(answers)
+    key = account.key(seeded=request.seed is not None)  # refuses one that cannot be used
     raised: list[warnings.WarningMessage] = []
 
     def draw() -> Reports:
@@ -227,7 +229,7 @@ def _report_cells(request: Request, account: Account, out: str, place: Reservati
         account,
         request.cost(mechanism, description, declared=answers.declared, of_a_user=len(answers.objects)),
         draw=draw,
-        write=lambda reports: write_cell_reports(reports, description, place),
+        write=lambda reports: write_cell_reports(reports, description, place, key),
     )
     messages = [*warned, *sorted({str(warning.message) for warning in raised})]
     if not answers.declared:

@@ -94,7 +94,7 @@ def release(
         if not insist:
             parameters.refuse_useless(pattern)
         cost = cost_of(parameters, pattern, rng)
-        key = account.ledger.key() if rng.private else None  # refuses a damaged key
+        key = account.key(seeded=not rng.private)  # refuses one that cannot be used
 
         def write(drawn: Release) -> None:
             engine.progress("writing", 0.0)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from crowdveil.accounting.events import Event, PrivateEvent
 from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.ledger import Ledger
+from crowdveil.signing import SigningKey
 
 Result = TypeVar("Result")
 
@@ -37,6 +38,13 @@ class Account:
     ledger: Ledger
     dataset: str
     budget: float | None = None
+
+    def key(self, *, seeded: bool) -> SigningKey | None:
+        """The key that signs what is published; None for what is seeded, which is never signed.
+
+        Ask for it before `spend`: a key that cannot be used is refused.
+        """
+        return None if seeded else self.ledger.key()
 
 
 @dataclass(frozen=True)

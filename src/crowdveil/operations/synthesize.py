@@ -115,11 +115,12 @@ def synthesize(
             parameters=asdict(parameters),
             seeded=not rng.private,
         )
+        key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         synthetic = spend(
             account,
             cost,
             draw=lambda: chosen.synthesize(records, parameters, rows=rows, rng=rng),
-            write=lambda synthetic: write_synthetic(synthetic, place),
+            write=lambda synthetic: write_synthetic(synthetic, place, key),
         )
     return Synthesized(synthetic, out, len(records))
 

@@ -17,6 +17,7 @@ def told(checked: Checked) -> dict[str, Any]:
         "signature": signature,
         "recomputed": checked.recomputed,
         "files": None if checked.files is None else list(checked.files),
+        "rows": checked.rows,
     }
 
 
@@ -51,6 +52,8 @@ def _numbers(checked: Checked) -> str:
 def _files(checked: Checked) -> str:
     if checked.files is not None:
         return f"Published with it, byte for byte: {', '.join(checked.files)}."
+    if checked.rows:
+        return "The rows of the table are those that it was written with."
     if FILES in checked.certificate.contents:
         return "No file that was published with it was looked at: name the folder of the release for that."
-    return "It was compared with no data: it lists no digests of files."
+    return "It was compared with no data: it tells no digest of any, or none were given."
