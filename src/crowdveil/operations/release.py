@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
 from crowdveil.files import read_claims
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
+from crowdveil.releases.expected_error import Expectation
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
@@ -25,6 +27,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    expected: Expectation | None = None  # from public numbers
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON data; `for_you_only` is not for publication."""
@@ -38,6 +41,7 @@ class Released:
             "objects": len(self.release.objects),
             "released_claims": len(self.release),
             "statuses": self.release.status_counts(),
+            "expected": self.expected.to_dict() if self.expected else None,
             "for_you_only": {"clamped_claims": self.outside},
         }
 
@@ -53,6 +57,8 @@ def release(
     engine: LocalEngine | None = None,
     insist: bool = False,
     force: bool = False,
+    spread: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Released:
     """Publish the claims in a file: check, charge, draw, write the bundle, complete.
 
@@ -74,6 +80,11 @@ def release(
         Go on where the public pattern of claims tells that the release will be little but noise.
     force:
         Replace a bundle that is there.
+    spread:
+        How far an object's claims are expected to spread. The error to expect follows from it, and from that
+        whether a release is refused; the release itself does not depend on it.
+    tell:
+        Called with the error to expect, in words, before anything is charged.
 
     """
     rng, engine = rng or secure(), engine or LocalEngine()
@@ -81,8 +92,13 @@ def release(
     raw = read_claims(source, **(columns or {}))
     claims = parameters.used(raw)
     pattern = Pattern.of(claims)
+    expected = parameters.expectation(pattern, spread)
+    if expected is None and spread is not None:
+        raise ParameterError("a stated spread is of no use: no error can be told for these parameters")
     if not insist:
-        parameters.refuse_useless(pattern)
+        parameters.refuse_useless(pattern, spread)
+    if expected is not None:
+        tell(expected.sentence)
     cost = Cost(
         parameters.promise(pattern),
         parameters.name,
@@ -96,7 +112,7 @@ def release(
         write_bundle(out, drawn, claims, force=force)
 
     drawn = spend(account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write)
-    return Released(drawn, out, _outside(raw, parameters))
+    return Released(drawn, out, _outside(raw, parameters), expected)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
