@@ -38,7 +38,18 @@ def test_the_advice_follows_claims_and_epsilon(
 def test_errors_shrink_with_epsilon_and_certified_beats_basic(run: Run) -> None:
     errors = []
     for epsilon in (0.5, 2, 8):
-        wish = ("--claims-per-object", 30, "--objects", 40, "--epsilon", epsilon, "--range", "0:10")
+        wish = (
+            "--claims-per-object",
+            30,
+            "--objects",
+            40,
+            "--epsilon",
+            epsilon,
+            "--range",
+            "0:10",
+            "--unit",
+            "claim",
+        )
         rows = {
             r["method"]: r["relative_ise"] for r in run("plan", "release", *wish, "--json").json()["methods"]
         }
@@ -49,10 +60,17 @@ def test_errors_shrink_with_epsilon_and_certified_beats_basic(run: Run) -> None:
 
 # --- the commands that are printed
 
-ROUND = ReleasePlan(8, 247, Range(0.0, 10.0), 1.0)
+ROUND = ReleasePlan(8, 247, Range(0.0, 10.0), 1.0, unit="claim")
 # Numbers that six digits would change: a printed command must not cost more, or mean another range.
 LONG = ReleasePlan(
-    8, 300, Range(-1234.56789, 98765.4321), 1.9999999, spread=7000.0, per_object=12, delta=1.234567891e-5
+    8,
+    300,
+    Range(-1234.56789, 98765.4321),
+    1.9999999,
+    spread=7000.0,
+    per_object=12,
+    delta=1.234567891e-5,
+    unit="claim",
 )
 SINGLE = ["certified", "smoothed", "attempts", "basic"]
 USERS = ReleasePlan(20, 60, Range(0.0, 10.0), 2.0, unit="user", cap=4)
@@ -134,8 +152,8 @@ def test_a_plan_for_users_advises_a_command_for_users(run: Run) -> None:
         ("--claims-per-object", 0),
         ("--spread", 99),
         ("--delta", 1),
-        ("--cap", 3),
-        ("--unit", "user"),
+        ("--cap", 0),
+        ("--claims-per-user", 51),
     ],
 )
 def test_impossible_wishes_are_refused(run: Run, wrong: tuple[str, object]) -> None:

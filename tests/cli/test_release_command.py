@@ -402,7 +402,12 @@ BAD_OPTIONS: dict[str, tuple[list[object], list[str]]] = {
         ["--epsilon", 9, "--range", "0:10", "--adjacency", "add-remove", "--pooled"],
         ["--cap"],
     ),
-    "too few claims": (["--epsilon", 0.1, "--range", "0:10"], ["too few", "--pooled", "--insist"]),
+    "too few claims": (
+        ["--epsilon", 0.3, "--range", "0:10", "--unit", "claim"],
+        ["too few", "--pooled", "--insist", "--epsilon"],
+    ),
+    "a spread beyond the range": (["--epsilon", 9, "--range", "0:10", "--spread", 11], ["spread of 11"]),
+    "a spread where no error is told": (["--method", "priscrowd", "--spread", 1], ["spread"]),
     "k below 1": (["--method", "priscrowd", "--k", 0], ["k must be at least 1, not 0"]),
     "gamma of 1": (["--method", "priscrowd", "--gamma", 1], ["gamma must be a number above 1, not 1"]),
     "gamma nan": (["--method", "priscrowd", "--gamma", "nan"], ["gamma"]),

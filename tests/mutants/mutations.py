@@ -215,8 +215,8 @@ USED = (
     Mutation(
         "a refusal that tells the number of claims where claims come and go",
         "releases/certified.py",
-        "if self.neighbours.replaced and self.usefulness(pattern) < USEFUL:",
-        "if self.usefulness(pattern) < USEFUL:",
+        "return self.expected_error(spread).over(pattern.per_object) if self.neighbours.replaced else None",
+        "return self.expected_error(spread).over(pattern.per_object)",
         (ADD_REMOVE,),
     ),
     Mutation(
@@ -296,7 +296,7 @@ LEDGER = (
     Mutation(
         "a release charged although it is little but noise",
         "operations/release.py",
-        "        if not insist:\n            parameters.refuse_useless(pattern)\n",
+        "        if not insist:\n            parameters.refuse_useless(pattern, spread)\n",
         "",
         ("operations/test_release_operation.py",),
     ),
@@ -320,6 +320,13 @@ LEDGER = (
         "return _without_account(draw())",
         "return draw()",
         ("operations/test_release_claims.py",),
+    ),
+    Mutation(
+        "a spread that changes what is released",
+        "operations/release.py",
+        "parameters.draw(claims, rng",
+        "parameters.draw(claims if spread is None else claims.capped(1), rng",
+        ("operations/test_release_operation.py",),
     ),
     Mutation(
         "a seeded release charged as a private one",

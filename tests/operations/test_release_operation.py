@@ -125,6 +125,31 @@ def test_a_bundle_that_cannot_be_written_stays_charged(source: str, account: Acc
     assert statuses(account) == ["charged, not released"]
 
 
+def test_the_error_to_expect_is_told_before_the_charge_and_changes_nothing(
+    source: str, account: Account, tmp_path: Path
+) -> None:
+    told: list[tuple[str, list[str]]] = []
+    method = Certified(2.0, TEN, unit="claim")
+    made = {
+        spread: release(
+            *(source, method, tmp_path / f"out-{spread}", account),
+            rng=seeded(4),
+            spread=spread,
+            tell=lambda words: told.append((words, statuses(account))),
+        )
+        for spread in (None, 0.2)
+    }
+    assert [charges for _, charges in told] == [[], ["released"]]
+    assert "off by about 0.27 if an object's claims spread by 1" in told[0][0]
+    assert "spread by 0.2" in told[1][0]
+    assert (made[None].release.values == made[0.2].release.values).all()
+    assert made[None].release.promise == made[0.2].release.promise
+    assert made[0.2].to_dict()["expected"]["spread"] == 0.2
+    with pytest.raises(ParameterError, match="spread"):
+        release(source, PrisCrowd(), tmp_path / "other", account, spread=1.0)
+    assert len(statuses(account)) == 2
+
+
 def test_nothing_is_charged_for_what_is_refused(source: str, account: Account, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.mkdir()

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
+from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
+from crowdveil.planning import releases
 from crowdveil.planning.releases import (
     MOST_CLAIMS,
     PUBLIC_SHARES,
@@ -18,7 +21,9 @@ from crowdveil.planning.releases import (
 )
 from crowdveil.public_range import Range
 from crowdveil.releases.attempts import Attempts
+from crowdveil.releases.certified import Certified
 from crowdveil.releases.pattern import Pattern
+from crowdveil.releases.registry import RELEASES
 from crowdveil.releases.smoothed import Smoothed
 
 TEN = Range(0.0, 10.0)
@@ -26,7 +31,7 @@ TEN = Range(0.0, 10.0)
 
 @cache
 def planned(objects: int, claims: int, epsilon: float, **wish: Any) -> dict[str, Any]:
-    return plan_release(ReleasePlan(objects, claims, TEN, epsilon, **wish))
+    return plan_release(ReleasePlan(objects, claims, TEN, epsilon, **{"unit": "claim", **wish}))
 
 
 def rows(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -122,11 +127,68 @@ def test_users_are_protected_by_the_certified_release_alone() -> None:
 
 def test_claims_beyond_the_largest_object_change_no_figure() -> None:
     told, more = (planned(1, claims, 1.0) for claims in (MOST_CLAIMS, 10**9))
-    assert told["methods"] == more["methods"]
+    assert told["methods"][2:] == more["methods"][2:]
+    row, other = (rows(one)["certified"] for one in (told, more))
+    assert other["relative_ise"] < 2 * row["relative_ise"]  # so much evidence changes little
     costs = [Pattern.even(1, n) for n in (MOST_CLAIMS, 3 * MOST_CLAIMS)]
     for make, method in ((Smoothed, "smoothed"), (Attempts, "attempts")):
         parameters = make(TEN, **rows(told)[method]["parameters"])
         assert parameters.promise(costs[1]).epsilon <= parameters.promise(costs[0]).epsilon
+
+
+FAR_AND_WIDE = [
+    *[
+        (objects, 1, epsilon, spread)
+        for objects in (1, 50)
+        for epsilon in (0.001, 1.0, 100.0)
+        for spread in (0.001, 1.0)
+    ],
+    *[(1, 30, epsilon, 1.0) for epsilon in (0.001, 0.3, 1.0, 100.0)],
+    *[(50, 30, epsilon, spread) for epsilon in (0.1, 0.3, 1.0) for spread in (0.001, 1.0, 2.5)],
+    *[(1, 10**6, epsilon, spread) for epsilon in (0.001, 100.0) for spread in (0.001, 1.0, 2.5)],
+]
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("unit", ["user", "claim"])
+@pytest.mark.parametrize(("objects", "claims", "epsilon", "spread"), FAR_AND_WIDE)
+def test_what_is_advised_is_better_than_nothing_in_a_simulation_of_its_own(
+    objects: int, claims: int, epsilon: float, spread: float, unit: Any
+) -> None:
+    plan = ReleasePlan(objects, claims, TEN, epsilon, spread, unit=unit)
+    told = plan_release(plan)
+    if told["advice"] == "none":
+        assert told["command"] is None
+        return
+    row = rows(told)[told["advice"]]
+    assert f"--unit {unit}" in told["command"] or told["advice"] not in ("certified", "pooled")
+    world = releases._world(plan, pooled=told["advice"] == "pooled")
+    method: Any = RELEASES["certified" if told["advice"] == "pooled" else told["advice"]]
+    parameters = method(range=TEN, **row["parameters"])
+    if isinstance(parameters, Certified):
+        parameters = releases._as_much_evidence(parameters, plan, world)
+    seeds = range(5000, 5000 + len(world.seeds))
+    errors = np.mean([releases._trial(parameters, world, seed, LocalEngine()) for seed in seeds], axis=0)
+    nothing = row["without_release"]
+    assert errors[0] < nothing["relative_ise"]
+    assert errors[1] < nothing["centre_error"]
+
+
+def test_nothing_is_advised_where_nothing_helps_and_pooling_where_it_does() -> None:
+    assert planned(50, 1, 0.001, unit="user")["advice"] == "none"
+    assert planned(200, 3, 0.5, unit="user")["advice"] == "pooled"
+    # Pooled claims are judged as well: today's few claims say nothing together either.
+    few = planned(3, 2, 0.1, unit="user")
+    assert few["advice"] == "none"
+    assert not rows(few)["pooled"]["possible"]
+
+
+def test_the_cap_of_a_plan_follows_the_claims_of_each_user() -> None:
+    for count in (1, 4, 20):
+        plan = ReleasePlan(20, 300, TEN, 8.0, claims_per_user=count)
+        assert plan.certified(pooled=False).cap == count  # users alike: more claims bring more than noise
+    assert ReleasePlan(20, 300, TEN, 8.0, claims_per_user=20, cap=5).claims == 75
+    assert ReleasePlan(20, 300, TEN, 8.0, cap=5).of_each_user == 5
 
 
 @pytest.mark.parametrize(
@@ -136,9 +198,11 @@ def test_claims_beyond_the_largest_object_change_no_figure() -> None:
         {"delta": -1e-9},
         {"spread": 2.6},
         {"spread": 0.0},
-        {"unit": "user"},
-        {"cap": 3},
+        {"unit": "claim", "cap": 3},
         {"unit": "user", "cap": 0},
+        {"unit": "user", "claims_per_user": 0},
+        {"unit": "user", "claims_per_user": 21},
+        {"unit": "claim", "claims_per_user": 2},
         {"per_object": 0},
     ],
 )

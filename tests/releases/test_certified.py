@@ -396,18 +396,6 @@ def test_a_pooled_release_has_one_distribution() -> None:
     assert abs(float(np.median(made.values)) - 5) < 0.3
 
 
-def usefulness(claims: Claims, parameters: Certified) -> float:
-    return parameters.usefulness(Pattern.of(parameters.used(claims)))
-
-
-def test_usefulness_counts_claims_times_epsilon() -> None:
-    claims = _claims(1)
-    assert usefulness(claims, Certified(0.1, Range(0, 10), unit="claim")) == pytest.approx(3.0)
-    assert usefulness(claims, Certified(0.1, Range(0, 10), pooled=True, unit="claim")) == pytest.approx(150.0)
-    # A cap of 10 leaves some 6 of 30 claims an object.
-    assert usefulness(claims, Certified(1.0, Range(0, 10), unit="user", cap=10)) == pytest.approx(0.6)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from crowdveil.claims import Claims
 from crowdveil.errors import ParameterError
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
+from crowdveil.releases.basic import Basic
 from crowdveil.releases.certified import Certified
 from crowdveil.releases.expected_error import (
     MOST_OBJECTS,
@@ -26,6 +29,7 @@ from crowdveil.releases.expected_error import (
 from crowdveil.releases.histogram import histogram_noise
 from crowdveil.releases.method import release
 from crowdveil.releases.neighbours import Neighbours
+from crowdveil.releases.pattern import Pattern
 
 CLAIM = Neighbours("claim")
 
@@ -180,3 +184,91 @@ def test_of_very_many_objects_evenly_spaced_ones_are_looked_at() -> None:
     assert kept.shape[1] == MOST_OBJECTS
     share = len(claims.objects) / MOST_OBJECTS
     assert kept[-1].sum() * share == pytest.approx(len(claims), rel=0.05)
+
+
+# --- what a release says before it is charged
+
+MILLIONS = Range(0.0, 1e7)
+
+
+def told(claims: Claims, parameters: Certified, spread: float | None = None) -> tuple[object, str]:
+    """The expectation and the refusal ("" if there is none)."""
+    pattern = Pattern.of(parameters.used(claims))
+    try:
+        parameters.refuse_useless(pattern, spread)
+    except ParameterError as refused:
+        return parameters.expectation(pattern, spread), str(refused)
+    return parameters.expectation(pattern, spread), ""
+
+
+def test_three_claims_an_object_in_a_range_of_millions_are_refused_or_the_error_is_told() -> None:
+    # Values are about 1e3 to 1e5: medians of such a release are off by many times the value.
+    values = 10 ** np.random.default_rng(1).uniform(3, 5, 600)
+    claims = Claims.from_columns(np.repeat(np.arange(200), 3), np.arange(600), values)
+    for spread in (None, 1e4):
+        expected, refusal = told(claims, Certified(2.0, MILLIONS, unit="claim"), spread)
+        assert refusal.startswith("too few claims for this epsilon")
+        assert "--insist" in refusal
+        assert "--pooled" in refusal
+        assert expected.error > 1e6  # type: ignore[attr-defined]
+    allowed, refusal = told(claims, Certified(4.0, MILLIONS, unit="claim"))
+    assert refusal == ""
+    assert allowed.error > 1e5  # type: ignore[attr-defined]
+    assert "off by about 1,000,000" in allowed.sentence  # type: ignore[attr-defined]
+
+
+def test_the_epsilon_that_a_refusal_names_is_enough_and_hardly_more() -> None:
+    claims = crowd([3] * 400, 40)
+    little = Certified(0.2, Range(0.0, 1.0), unit="user", cap=3)
+    _, refusal = told(claims, little)
+    enough = float(refusal.split("--epsilon ")[1].split()[0])
+    assert told(claims, replace(little, epsilon=enough))[1] == ""
+    assert told(claims, replace(little, epsilon=0.9 * enough))[1] != ""
+
+
+def test_ways_out_are_named_only_where_they_help() -> None:
+    claims = crowd([3] * 400, 40)
+    _, some = told(claims, Certified(0.5, Range(0.0, 1.0), unit="user", cap=3))
+    assert "--unit claim would do, but protects a person with k claims by k times epsilon only" in some
+    assert "--pooled" in some
+    _, little = told(claims, Certified(0.001, Range(0.0, 1.0), unit="user", cap=3))
+    assert "--unit claim" not in little
+    assert "--pooled" not in little
+    assert "--insist" in little
+    # One claim of such a spread says no more than the range does, whatever epsilon is.
+    one = Certified(1.0, Range(0.0, 1.0), unit="claim")
+    assert "--epsilon" not in told(crowd([1], 1), one, 0.9)[1].split("(", 1)[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
+@pytest.mark.parametrize("parameters", [{"unit": "claim"}, {"unit": "user", "cap": 3}])
+def test_expectation_and_refusal_do_not_depend_on_any_value(
+    epsilon: float, parameters: dict[str, Any]
+) -> None:
+    claims = crowd([3] * 100, 40)
+    rows = claims.objects.gather(claims.owners()).to_list(), claims.users.gather(claims.user_codes).to_list()
+    method = Certified(epsilon, Range(0.0, 1.0), **parameters)
+    rng = np.random.default_rng(3)
+    for values in (rng.permutation(claims.values), np.zeros(len(claims)), 1e6 * rng.random(len(claims))):
+        assert told(Claims.from_columns(*rows, values), method, 0.05) == told(claims, method, 0.05)
+
+
+def test_where_claims_come_and_go_nothing_is_told() -> None:
+    parameters = Certified(
+        0.01, Range(0.0, 1.0), unit="claim", adjacency="add-remove", objects=tuple(range(40))
+    )
+    for sizes in ([1], [3] * 400):
+        assert told(crowd(sizes, 40), parameters) == (None, "")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 5.0, 50.0])
+def test_the_error_of_basic_is_that_of_noisy_medians(epsilon: float) -> None:
+    rng = np.random.default_rng(5)
+    values = np.clip(0.5 + 0.05 * rng.standard_normal((300, 25)), 0, 1)
+    claims = Claims.from_columns(np.repeat(np.arange(300), 25), np.arange(7500), values.ravel())
+    basic = Basic(epsilon, Range(0.0, 1.0))
+    drawn = release(claims, basic, rng=seeded(1))
+    observed = np.abs(np.median(drawn.values.reshape(300, 25), axis=1) - 0.5).mean()
+    expected = basic.expectation(Pattern.of(claims), 0.05)
+    assert expected is not None
+    assert expected.error == pytest.approx(observed, rel=0.3)

@@ -29,14 +29,17 @@ app.command("records")(records)
 
 @app.command("release")
 def release(
-    claims_per_object: Annotated[
-        int, typer.Option(help="Claims you expect about each object (unit user: those that the cap leaves).")
-    ],
+    claims_per_object: Annotated[int, typer.Option(help="Claims you expect about each object.")],
     range: Annotated[str, typer.Option(help="Public range of values.", metavar="LOW:HIGH")],
     epsilon: Annotated[float, typer.Option(help="Differential privacy: how strong.")],
     delta: Annotated[float, typer.Option(help="smoothed, attempts: the delta that goes with it.")] = 1e-6,
-    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = "claim",
-    cap: Annotated[int | None, typer.Option(help="Unit user: claims used of each user.")] = None,
+    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = "user",
+    claims_per_user: Annotated[
+        int | None, typer.Option(help="Unit user: claims you expect of each user [the cap, or 1].")
+    ] = None,
+    cap: Annotated[
+        int | None, typer.Option(help="Unit user: claims used of each user [that with the least error].")
+    ] = None,
     objects: Annotated[int, typer.Option(help="Objects you expect.")] = 50,
     spread: Annotated[
         float | None, typer.Option(help="Spread of an object's claims (default: a tenth of the range).")
@@ -57,7 +60,7 @@ def release(
     limits = parse_range(range)
     assert limits is not None
     wish = ReleasePlan(
-        *(objects, claims_per_object, limits, epsilon, spread, per_object, delta), unit=unit, cap=cap
+        *(objects, claims_per_object, limits, epsilon, spread, per_object, delta, unit, cap, claims_per_user)
     )
     with working(None) as engine:
         plan = plan_release(wish, engine=engine)
@@ -73,14 +76,22 @@ def _report(plan: dict[str, Any], claims_per_object: int) -> None:
     header = ["method", "density error", "error of the centre", "epsilon", "delta", "parameters"]
     rows = [header, *(_cells(row) for row in plan["methods"])]
     rows.append(["no release", *_errors(plan["without_release"]), "", "", "only the range is known"])
+    for row in plan["methods"]:
+        if row["method"] == "pooled" and row["possible"]:
+            errors = _errors(row["without_release"])
+            rows.append(["no release, pooled", *errors, "", "", "pooled: all claims together"])
     widest = max(len(row[-1]) for row in rows)
     for row in rows:
         row[-1] = row[-1].ljust(widest)
     say_table(rows[0], rows[1:])
     words = {
         "pooled": "no method shows single objects at this epsilon: release one distribution of all of them",
-        "none": "too few claims for this epsilon: ask more people, or spend more",
+        "none": "too few claims for this epsilon: nothing is clearly better than no release. "
+        "Ask more people, or spend more",
     }
+    if plan["claims_per_user"]:
+        count = plan["claims_per_user"]
+        say(f"\nEach user is expected to make {count:,} claim{'s'[: count > 1]} (--claims-per-user).")
     say(f"\nadvice: {words.get(plan['advice'], plan['advice'])}")
     if plan["command"]:
         say(f"    {plan['command']}")

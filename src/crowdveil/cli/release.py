@@ -45,6 +45,7 @@ def release(
     background: options.Background = None,
     reliability: options.Reliability = None,
     insist: options.Insist = False,
+    spread: options.Spread = None,
     per_object: options.PerObject = None,
     k: options.K = None,
     gamma: options.Gamma = None,
@@ -73,7 +74,7 @@ def release(
     Example: crowdveil release claims.csv --object drug --user patient --value severity --range 0:10
     --epsilon 1 -o out
     """
-    from crowdveil.cli.console import announce_compiling, randomness, working
+    from crowdveil.cli.console import announce_compiling, randomness, warn, working
     from crowdveil.files import read_names
     from crowdveil.operations.release import release as run
 
@@ -115,6 +116,8 @@ def release(
             engine=engine,
             insist=insist,
             force=force,
+            spread=spread,
+            tell=warn,
         )
     _show(released, as_json=as_json)
 

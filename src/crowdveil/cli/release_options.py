@@ -61,6 +61,10 @@ Reliability = Annotated[
 Insist = Annotated[
     bool, typer.Option("--insist", help="certified: go on where claims and epsilon are too few.")
 ]
+Spread = Annotated[
+    float | None,
+    typer.Option(help="Spread of an object's claims, for the error to expect [a tenth of the range]."),
+]
 PerObject = Annotated[int | None, typer.Option(help="Claims to release for each object [30].")]
 K = Annotated[int | None, typer.Option("--k", help="Plausible seeds a claim needs [5].")]
 Gamma = Annotated[float | None, typer.Option(help="How alike plausible seeds are [4].")]

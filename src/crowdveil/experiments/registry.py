@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from crowdveil.experiments import (
     certified,
+    expected_error,
     priscrowd,
     priscrowd_real,
     records,
@@ -31,6 +32,8 @@ EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
     "priscrowd-time": priscrowd_real.cost,
     "certified-simulated": certified.simulated,
     "certified-real": certified.real,
+    "expected-error": expected_error.errors,
+    "user-caps": expected_error.caps,
     "sensing-tradeoff": sensing.tradeoff,
     "sensing-lambda1": sensing.quality,
     "sensing-users": sensing.users,

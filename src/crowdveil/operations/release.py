@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
+from crowdveil.errors import ParameterError
 from crowdveil.operations.raw_claims import read_raw_claims
 from crowdveil.operations.release_claims import cost_of
 from crowdveil.operations.spending import Account, spend
 from crowdveil.randomness import Randomness, secure
+from crowdveil.releases.expected_error import Expectation
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
@@ -29,6 +31,7 @@ class Released:
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
     claims: int  # all raw claims: for the steward's eyes
+    expected: Expectation | None  # from public numbers
     warnings: tuple[str, ...] = ()
     signer: PublicKey | None = None  # the key that signed it; what is seeded is not signed
 
@@ -47,6 +50,7 @@ class Released:
             "objects": len(self.release.objects),
             "released_claims": len(self.release),
             "statuses": self.release.status_counts(),
+            "expected": self.expected.to_dict() if self.expected else None,
             "for_you_only": {"clamped_claims": self.outside},
         }
 
@@ -62,6 +66,8 @@ def release(
     engine: LocalEngine | None = None,
     insist: bool = False,
     force: bool = False,
+    spread: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Released:
     """Publish the claims in a file: reserve, check, charge, draw, write the bundle, complete.
 
@@ -83,6 +89,11 @@ def release(
         Go on where the public pattern of claims tells that the release will be little but noise.
     force:
         Replace a bundle that is there.
+    spread:
+        How far an object's claims are expected to spread. The error to expect follows from it, and from that
+        whether a release is refused; the release itself does not depend on it.
+    tell:
+        Called with the error to expect, in words, before anything is charged.
 
     """
     rng, engine = rng or secure(), engine or LocalEngine()
@@ -91,10 +102,15 @@ def release(
         parameters = parameters.settled(raw)
         claims = parameters.used(raw)
         pattern = Pattern.of(claims)
+        expected = parameters.expectation(pattern, spread)
+        if expected is None and spread is not None:
+            raise ParameterError("a stated spread is of no use: no error can be told for these parameters")
         if not insist:
-            parameters.refuse_useless(pattern)
+            parameters.refuse_useless(pattern, spread)
         cost = cost_of(parameters, pattern, rng)
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
+        if expected is not None:
+            tell(expected.sentence)
 
         def write(drawn: Release) -> None:
             engine.progress("writing", 0.0)
@@ -104,7 +120,7 @@ def release(
             account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write
         )
     signer = None if key is None else key.public
-    return Released(drawn, out, _outside(raw, parameters), len(raw), warned, signer)
+    return Released(drawn, out, _outside(raw, parameters), len(raw), expected, warned, signer)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, pi, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import erfcx
 
 from crowdveil.accounting.events import Event, NoiseEvent
 from crowdveil.claims import Claims
@@ -25,7 +26,9 @@ from crowdveil.kernels import candidates
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness import Randomness
 from crowdveil.randomness.samplers import INTEGER_LIMIT
+from crowdveil.releases.expected_error import WITHOUT, Expectation, ExpectedError
 from crowdveil.releases.method import ReleaseMethod
+from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release, Status
 
@@ -104,6 +107,15 @@ class Basic(ReleaseMethod):
                 "whatever else is published from the same claims is added to the ledger",
             ),
         )
+
+    def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:
+        """The error of the median of normal claims with this noise, whose density at its centre is known."""
+        length = self.range.length
+        width = ExpectedError(self.epsilon, Neighbours("claim"), length, spread).stated
+        scale = float(self.scale) * self.step
+        height = erfcx(width / (sqrt(2) * scale)) / (2 * scale)
+        errors = 1 / (sqrt(2 * pi) * height * np.sqrt(np.maximum(pattern.per_object, 1)))
+        return Expectation(float(errors.mean()), WITHOUT * length, width)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters, as the certificate prints them."""

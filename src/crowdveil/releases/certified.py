@@ -32,7 +32,7 @@ from crowdveil.guarantee import ONE_NAME, Adjacency, Guarantee, Unit, rational
 from crowdveil.public_range import Range, check_resolution
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.epsilon_split import EpsilonSplit
-from crowdveil.releases.expected_error import chosen_cap
+from crowdveil.releases.expected_error import Expectation, ExpectedError, chosen_cap
 from crowdveil.releases.histogram import Histograms, noisy_histograms, pair_distances, pair_noise
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.neighbours import Neighbours
@@ -43,7 +43,6 @@ from crowdveil.releases.posterior import DensityPosterior, bins_for, typical_spr
 from crowdveil.releases.result import Release, Status, check_per_object
 from crowdveil.releases.second_look import MOST_STEPS, weighted_histograms
 
-USEFUL = 5.0  # claims of an object times epsilon: below that an object's own claims say nothing
 POOLED_NAME = "all objects"
 STEPS_FOR_PAIRS = 2000  # the default resolution: so many steps in the range
 LEAST_EPSILON, LEAST_DELTA = 0.01, 1e-300  # where Gaussian noise is asked for
@@ -244,18 +243,40 @@ class Certified(ReleaseMethod):
         claims = super().used(claims)
         return _pooled(claims) if self.pooled else claims
 
-    def usefulness(self, pattern: Pattern) -> float:
-        """Median claims of an object times epsilon, over claims per unit; below `USEFUL` noise dominates."""
-        return float(np.median(pattern.per_object)) * self.epsilon / self.neighbours.claims
+    def expected_error(self, spread: float | None = None) -> ExpectedError:
+        """The error to expect by number of claims, if an object's claims spread so."""
+        return ExpectedError(
+            *(self.epsilon, self.neighbours, self.range.length, spread, self.delta),
+            pooled=self.pooled,
+            estimator=self.estimator,
+        )
 
-    def refuse_useless(self, pattern: Pattern) -> None:
-        """Refuse too few claims for epsilon; under add-remove never, since that would reveal their number."""
-        if self.neighbours.replaced and self.usefulness(pattern) < USEFUL:
-            pooled = "" if self.pooled else "--pooled releases one distribution of all objects, "
+    def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:
+        """The error to expect; under add-remove None, since it would reveal the number of claims."""
+        return self.expected_error(spread).over(pattern.per_object) if self.neighbours.replaced else None
+
+    def refuse_useless(self, pattern: Pattern, spread: float | None = None) -> None:
+        """Refuse an expected error of more than half of that without a release; under add-remove never."""
+        expected = self.expectation(pattern, spread)
+        if expected is not None and not expected.useful:
             raise ParameterError(
-                "too few claims for this epsilon: the release would be little but noise "
-                f"({pooled}a larger --epsilon helps, --insist goes on regardless)"
+                f"too few claims for this epsilon: {expected.sentence} "
+                f"({', '.join([*self._ways_out(pattern, spread), '--insist goes on regardless'])})"
             )
+
+    def _ways_out(self, pattern: Pattern, spread: float | None) -> list[str]:
+        """Options that would make a useless release useful, by what is expected of it."""
+        now, claims = self.expected_error(spread), pattern.per_object
+        ways = []
+        enough = now.enough_epsilon(claims)
+        if enough is not None:
+            ways.append(f"--epsilon {enough:g} would do")
+        single = replace(now, neighbours=Neighbours("claim"), delta=0.0)
+        if self.unit == "user" and single.over(claims).useful:
+            ways.append("--unit claim would do, but protects a person with k claims by k times epsilon only")
+        if not self.pooled and replace(now, pooled=True).over([claims.sum()]).useful:
+            ways.append("--pooled releases one distribution of all objects")
+        return ways
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
         """`per_object` synthetic claims for every object."""

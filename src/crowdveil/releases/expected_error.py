@@ -20,10 +20,10 @@ under add-remove, where the error can be told for a stated number of claims only
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf, sqrt
-from typing import Literal
+from math import ceil, floor, inf, log10, sqrt
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +40,8 @@ HIDDEN = {"bayes": (9.0, 1.32), "histogram": (10.3, 0.86)}  # by estimator: nois
 # ... n e is far below the first number; the second says how steeply that begins.
 WITHOUT = 0.25  # of the range: the mean distance from its middle
 USUAL_SPREAD, POOLED_SPREAD = 0.1, 0.25  # of the range: claims of one object, and of all objects together
+USEFUL = 0.5  # of the error without any release: what a release may have at the most
+MOST_EPSILON = 1e4
 MOST_OBJECTS = 10_000  # that a cap is chosen for; of more, evenly spaced ones are taken
 ONE = 2**32  # shares of a claim are whole numbers of this part, so that sums do not depend on an order
 
@@ -62,7 +64,8 @@ class ExpectedError:
     length:
         The length of the range.
     spread:
-        The stated spread of an object's claims; by default a tenth of the range, pooled a quarter.
+        The stated spread of an object's claims; by default a tenth of the range. Pooled claims of all objects
+        are taken to spread over the range, by a quarter of it.
     pooled, estimator:
         As in `Certified`.
 
@@ -90,9 +93,9 @@ class ExpectedError:
     @property
     def stated(self) -> float:
         """The spread that is expected."""
-        if self.spread is not None:
-            return self.spread
-        return self.length * (POOLED_SPREAD if self.pooled else USUAL_SPREAD)
+        if self.pooled:
+            return POOLED_SPREAD * self.length
+        return USUAL_SPREAD * self.length if self.spread is None else self.spread
 
     def of(self, claims: ArrayLike) -> Floats:
         """The error for objects with so many claims, of those that the cap leaves.
@@ -107,6 +110,56 @@ class ExpectedError:
         found = self.stated * np.sqrt(SAMPLING**2 / n + NOISE**2 / evidence + DRAWING**2)
         error: Floats = self.without + seen * np.minimum(found - self.without, 0.0)
         return error
+
+    def over(self, claims: ArrayLike) -> Expectation:
+        """The expectation for objects with so many claims each: the mean of their errors."""
+        return Expectation(float(self.of(claims).mean()), self.without, self.stated, pooled=self.pooled)
+
+    def enough_epsilon(self, claims: ArrayLike) -> float | None:
+        """The smallest epsilon of two digits at which such a release is useful; None if none is."""
+        low, high = self.epsilon, MOST_EPSILON
+        if not replace(self, epsilon=high).over(claims).useful:
+            return None
+        while high > 1.001 * low:
+            middle = sqrt(low * high)
+            useful = replace(self, epsilon=middle).over(claims).useful
+            low, high = (low, middle) if useful else (middle, high)
+        digit = 10.0 ** (floor(log10(high)) - 1)
+        return float(f"{ceil(high / digit) * digit:.2g}")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What to expect of a release: its mean error, and that of publishing nothing, if claims spread so."""
+
+    error: float
+    without: float
+    spread: float
+    pooled: bool = False
+
+    @property
+    def useful(self) -> bool:
+        """Whether the error is at most half of that of publishing nothing."""
+        return self.error <= USEFUL * self.without
+
+    @property
+    def sentence(self) -> str:
+        """The expectation in words."""
+        what = "the median of all claims" if self.pooled else "an object's released median"
+        spread = "" if self.pooled else f" if an object's claims spread by {_plain(self.spread)} (--spread)"
+        return (
+            f"expect {what} to be off by about {_plain(self.error)}{spread}; the middle of the range, "
+            f"without a release, by about {_plain(self.without)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        return {"error": self.error, "without_release": self.without, "spread": self.spread}
+
+
+def _plain(number: float) -> str:
+    """A number with two digits that matter, without an exponent unless it is very small or large."""
+    return f"{float(f'{number:.2g}'):,.12g}"
 
 
 def per_claim(epsilon: float, neighbours: Neighbours, delta: float = 0.0) -> float:

@@ -22,6 +22,7 @@ from crowdveil.guarantee import ONE_NAME, Guarantee, NoGuarantee, Promise, Scope
 from crowdveil.plain_data import construct, fits
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, secure
+from crowdveil.releases.expected_error import Expectation
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
 
@@ -94,7 +95,14 @@ class ReleaseMethod(ABC):
             return claims
         return claims.clamped(self.range.low, self.range.high)[0]
 
-    def refuse_useless(self, pattern: Pattern) -> None:  # noqa: B027, most methods have no such limit
+    def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:  # noqa: ARG002
+        """The error to expect if an object's claims spread so; None if it is not known.
+
+        Like the promise it uses the pattern only where that is public.
+        """
+        return None
+
+    def refuse_useless(self, pattern: Pattern, spread: float | None = None) -> None:  # noqa: B027
         """Raise `ParameterError` if the public pattern shows that a release would be mostly noise."""
 
     @abstractmethod
