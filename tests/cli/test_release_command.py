@@ -406,6 +406,10 @@ BAD_OPTIONS: dict[str, tuple[list[object], list[str]]] = {
         ["--epsilon", 0.3, "--range", "0:10", "--unit", "claim"],
         ["too few", "--pooled", "--insist", "--epsilon"],
     ),
+    "too few claims to hide a person": (
+        ["--epsilon", 2, "--range", "0:10"],
+        ["too few", "--epsilon", "--unit claim", "k times epsilon only", "--pooled", "--insist"],
+    ),
     "a spread beyond the range": (["--epsilon", 9, "--range", "0:10", "--spread", 11], ["spread of 11"]),
     "a spread where no error is told": (["--method", "priscrowd", "--spread", 1], ["spread"]),
     "k below 1": (["--method", "priscrowd", "--k", 0], ["k must be at least 1, not 0"]),

@@ -161,7 +161,7 @@ def demo(
     """
     from importlib.resources import as_file, files
 
-    from crowdveil.cli.console import announce_compiling, say, working
+    from crowdveil.cli.console import announce_compiling, say, warn, working
     from crowdveil.ledger import Ledger, default_path
     from crowdveil.operations.release import release as run
     from crowdveil.operations.spending import Account
@@ -180,5 +180,6 @@ def demo(
             columns=columns,
             engine=engine,
             force=force,
+            tell=warn,
         )
     _show(released, as_json=as_json)

@@ -106,7 +106,7 @@ def release(
         if expected is None and spread is not None:
             raise ParameterError("a stated spread is of no use: no error can be told for these parameters")
         if not insist:
-            parameters.refuse_useless(pattern, spread)
+            parameters.refuse_useless(pattern, spread, uncapped=Pattern.of(raw))
         cost = cost_of(parameters, pattern, rng)
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         if expected is not None:

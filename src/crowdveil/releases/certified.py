@@ -255,16 +255,16 @@ class Certified(ReleaseMethod):
         """The error to expect; under add-remove None, since it would reveal the number of claims."""
         return self.expected_error(spread).over(pattern.per_object) if self.neighbours.replaced else None
 
-    def refuse_useless(self, pattern: Pattern, spread: float | None = None) -> None:
+    def refuse_useless(
+        self, pattern: Pattern, spread: float | None = None, *, uncapped: Pattern | None = None
+    ) -> None:
         """Refuse an expected error of more than half of that without a release; under add-remove never."""
         expected = self.expectation(pattern, spread)
         if expected is not None and not expected.useful:
-            raise ParameterError(
-                f"too few claims for this epsilon: {expected.sentence} "
-                f"({', '.join([*self._ways_out(pattern, spread), '--insist goes on regardless'])})"
-            )
+            ways = [*self._ways_out(pattern, uncapped or pattern, spread), "--insist goes on regardless"]
+            raise ParameterError(f"too few claims for this epsilon: {expected.sentence} ({', '.join(ways)})")
 
-    def _ways_out(self, pattern: Pattern, spread: float | None) -> list[str]:
+    def _ways_out(self, pattern: Pattern, uncapped: Pattern, spread: float | None) -> list[str]:
         """Options that would make a useless release useful, by what is expected of it."""
         now, claims = self.expected_error(spread), pattern.per_object
         ways = []
@@ -272,7 +272,7 @@ class Certified(ReleaseMethod):
         if enough is not None:
             ways.append(f"--epsilon {enough:g} would do")
         single = replace(now, neighbours=Neighbours("claim"), delta=0.0)
-        if self.unit == "user" and single.over(claims).useful:
+        if self.unit == "user" and single.over(uncapped.per_object).useful:
             ways.append("--unit claim would do, but protects a person with k claims by k times epsilon only")
         if not self.pooled and replace(now, pooled=True).over([claims.sum()]).useful:
             ways.append("--pooled releases one distribution of all objects")

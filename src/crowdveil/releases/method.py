@@ -102,8 +102,13 @@ class ReleaseMethod(ABC):
         """
         return None
 
-    def refuse_useless(self, pattern: Pattern, spread: float | None = None) -> None:  # noqa: B027
-        """Raise `ParameterError` if the public pattern shows that a release would be mostly noise."""
+    def refuse_useless(  # noqa: B027
+        self, pattern: Pattern, spread: float | None = None, *, uncapped: Pattern | None = None
+    ) -> None:
+        """Raise `ParameterError` if the public pattern shows that a release would be mostly noise.
+
+        `uncapped` is the pattern before any cap, by which other ways out are judged.
+        """
 
     @abstractmethod
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
