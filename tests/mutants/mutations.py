@@ -605,7 +605,7 @@ SIGNED = (
     Mutation(
         "rows of a Parquet file that are not compared with their digest",
         "files/certificates.py",
-        "    if checked.certificate.contents.get(DIGEST) != rows:\n",
+        "    if found != checked.certificate.contents.get(DIGEST):\n",
         "    if False:\n",
         (SIGNED_TABLES,),
     ),

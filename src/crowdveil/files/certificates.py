@@ -162,8 +162,8 @@ def in_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
     if not isinstance(file, str | Path):
         file.seek(0)
     with _as_parquet(source):
-        rows = rows_of_parquet(file)
-    if checked.certificate.contents.get(DIGEST) != rows:
+        found = rows_of_parquet(file)
+    if found != checked.certificate.contents.get(DIGEST):
         raise InputError(
             f"{source}: its rows are not those that its certificate tells of: some were changed, or all were "
             "written anew. Use the file as it was written"
