@@ -19,7 +19,7 @@ from crowdveil.randomness import Randomness, seeded
 
 
 @pytest.mark.parametrize("audit", PLANTED.values(), ids=PLANTED)
-@pytest.mark.parametrize("seed", seeds(5))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_every_planted_bug_is_refuted(audit: Audit, seed: int) -> None:
     assert run_audit(audit, draws=few_draws(audit), alpha=ALPHA, seed=seed).verdict == "refuted"
 

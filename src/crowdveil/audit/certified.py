@@ -48,7 +48,7 @@ def learned(claims: Claims, parameters: Certified, rng: Randomness) -> Histogram
     """The noisy histograms of `certified.fit`, without its posterior."""
     if parameters.cap is not None:
         claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
-    return certified.private_part(claims, parameters, rng=rng, engine=LocalEngine(1))
+    return certified.private_part(claims, parameters, rng=rng, engine=LocalEngine(1)).last
 
 
 def counts_at(noisy: Histograms, value: float) -> Ints:

@@ -14,6 +14,7 @@ from crowdveil.audit import (
     second_look,
     slots,
     smoothed,
+    whole_release,
 )
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
@@ -29,6 +30,7 @@ _AUDITS = (
     certified.CERTIFIED_USER_GAUSSIAN,
     certified.CERTIFIED_ADD_REMOVE,
     second_look.SECOND_LOOK,
+    *whole_release.ALL,
     smoothed.SMOOTHED,
     smoothed.SMOOTHED_KERNEL,
     attempts.ATTEMPTS_ISOLATED,
