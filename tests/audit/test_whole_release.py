@@ -115,6 +115,7 @@ def test_a_decision_that_differs_between_the_worlds_is_an_infinite_ratio() -> No
     found = run_audit(planted, draws=100, seed=2)
     assert found.ratios is not None
     assert found.ratios.largest == inf
+    assert found.refuted
     assert found.to_dict()["measured"]["epsilon"] == "infinite"
 
 

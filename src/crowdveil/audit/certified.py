@@ -40,8 +40,10 @@ FEWEST_ROWS = 4_000  # with fewer pairs the number of bins would depend on noise
 USER = Certified(1.0, TWELVE, resolution=RESOLUTION, unit="user", cap=2)
 _USER_GAUSSIAN = replace(USER, delta=0.05)
 _CLAIMS_OF_USER = 3  # one more than the cap
-ADD_REMOVE = Certified(1.0, TWELVE, resolution=RESOLUTION, adjacency="add-remove")
-FEW = Certified(1.0, TWELVE, per_object=2, adjacency="add-remove", estimator="histogram", objects=(0,))
+ADD_REMOVE = Certified(1.0, TWELVE, resolution=RESOLUTION, unit="claim", adjacency="add-remove")
+FEW = Certified(
+    1.0, TWELVE, per_object=2, unit="claim", adjacency="add-remove", estimator="histogram", objects=(0,)
+)
 
 
 def learned(claims: Claims, parameters: Certified, rng: Randomness) -> Histograms:

@@ -11,6 +11,7 @@ from crowdveil.audit import (
     oracles,
     records,
     releases,
+    rounds,
     second_look,
     slots,
     smoothed,
@@ -32,6 +33,7 @@ _AUDITS = (
     second_look.SECOND_LOOK,
     *whole_release.ALL,
     smoothed.SMOOTHED,
+    smoothed.SMOOTHED_PURE,
     smoothed.SMOOTHED_KERNEL,
     attempts.ATTEMPTS_ISOLATED,
     attempts.ATTEMPTS_CROWD,
@@ -60,6 +62,8 @@ _AUDITS = (
     records.SAMPRIVSYN_AUDIT,
     records.ALL_COLUMNS_AUDIT,
     records.LOPUB_AUDIT,
+    rounds.SAMPRIVSYN_ROUNDS,
+    rounds.LATENT_ROUNDS,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

@@ -142,7 +142,7 @@ def run_audit(
     bounds = lower_bounds(counts, epsilon=audit.epsilon, delta=audit.delta, alpha=for_events)
     ratios = None
     if audit.log_ratios is not None:
-        shown = [lower_mean(total / (2 * half), 2 * half, alpha / 4) for total in excess]
+        shown = [lower_mean(float(total) / (2 * half), 2 * half, alpha / 4) for total in excess]
         ratios = Ratios(largest, max(shown))
     return Outcome(
         audit, audit.events[event], likelier, counts, bounds, alpha, seeded=seed is not None, ratios=ratios
