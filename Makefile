@@ -11,7 +11,7 @@ help:
 	@echo "make demo   set up .venv and make a release from simulated claims"
 	@echo "make test   set up .venv, check style, types, layers and docs, run every test"
 	@echo "make check  style, types, layers and docs only"
-	@echo "make audit  attack every mechanism twenty times, every planted bug from five seeds, kill releases; for every night"
+	@echo "make audit  attack every mechanism and every planted bug twenty times, kill releases; for every night"
 	@echo "make mutants  make known mistakes in a copy of the sources, and see that tests notice each of them"
 	@echo "make bench  measure against peers, which are installed into the cache folder; takes a while"
 	@echo "make clean  remove .venv and everything that was built"

@@ -11,6 +11,9 @@ from crowdveil.audit.run import FEWEST_DRAWS
 
 ALPHA = 1e-6  # the chance that a true claim is called refuted
 
+# "Nearly reached": thresholds in these tests are the bound at ALPHA that the best event gives on
+# average, less 4.9 deviations of log(p/q), so that they fail with a chance below one in a million.
+
 
 def few_draws(audit: Audit) -> int:
     """A fifth of the usual draws: enough to miss no planted bug, but for a chance far below 1e-6."""

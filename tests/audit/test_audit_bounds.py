@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from crowdveil.audit.bounds import Counts, lower_bounds, lower_chance, upper_chance
+from crowdveil.audit.bounds import Counts, lower_bounds, lower_chance, lower_mean, upper_chance
 from crowdveil.errors import ParameterError
 
 modest = settings(deadline=None, derandomize=True, max_examples=300)
@@ -109,6 +109,19 @@ def test_a_claim_that_is_just_true_is_refuted_with_a_chance_below_alpha(p: float
                 last = middle - 1
         refuted += float(binom.pmf(hits, draws, p) * binom.cdf(first, draws, q))
     assert refuted < alpha
+
+
+@pytest.mark.parametrize("chance", [0.001, 0.05, 0.3, 0.9])
+@pytest.mark.parametrize("draws", [50, 800])
+def test_a_mean_is_bounded_from_below(chance: float, draws: int) -> None:
+    """Coins stray most among numbers in [0, 1]: the exact chance of a wrong bound, and how far off it is."""
+    error = 0.01
+    wrong = [hits for hits in range(draws + 1) if lower_mean(hits / draws, draws, error) > chance]
+    assert sum(binom.pmf(hits, draws, chance) for hits in wrong) <= error
+    usual = lower_mean(chance, draws, error)
+    assert chance - 3.1 * (chance * (1 - chance) / draws) ** 0.5 - 5 / draws < usual < chance
+    assert lower_mean(0.0, draws, error) == 0.0
+    assert 0.9 < lower_mean(1.0, draws, error) < 1.0
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 2.0])

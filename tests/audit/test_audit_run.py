@@ -11,7 +11,7 @@ from few_draws import ALPHA, few_draws, seeds
 
 from crowdveil.audit.case import Audit, Outputs, at_least
 from crowdveil.audit.registry import AUDITS, audit_named
-from crowdveil.audit.run import BATCH, run_audit, run_audits
+from crowdveil.audit.run import BATCH, FEWEST_DRAWS, run_audit, run_audits
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness
 
@@ -29,7 +29,8 @@ def test_nothing_of_ours_is_refuted(audit: Audit) -> None:
 @pytest.mark.slow_audit
 @pytest.mark.parametrize("audit", OURS, ids=lambda audit: audit.name)
 def test_nothing_of_ours_is_refuted_in_twenty_runs(audit: Audit) -> None:
-    verdicts = [run_audit(audit, draws=audit.usual // 10, seed=seed).verdict for seed in range(20)]
+    draws = max(FEWEST_DRAWS, audit.usual // 10)
+    verdicts = [run_audit(audit, draws=draws, alpha=ALPHA, seed=seed).verdict for seed in range(20)]
     assert verdicts == ["not refuted"] * 20
 
 
@@ -57,8 +58,8 @@ def test_audits_reach_the_epsilon_that_can_be_reached(name: str) -> None:
     tested, expected = EPSILONS[name]
     found = run_audit(AUDITS[name], draws=2 * tested, alpha=0.05, seed=1)
     assert found.counts.draws == tested
-    # The bound is about 1 - 2 deviations; runs stray from it by one deviation or so.
-    assert found.bounds.epsilon == pytest.approx(expected, abs=0.03)
+    # 4.9 deviations of log(p/q), which are 0.01 at the most, or 0.02 for the rare event of SamPrivSyn.
+    assert found.bounds.epsilon == pytest.approx(expected, abs=0.1 if name == "samprivsyn" else 0.05)
 
 
 DELTAS = [
@@ -71,13 +72,13 @@ DELTAS = [
 @pytest.mark.parametrize(("name", "tested", "expected"), DELTAS)
 def test_audits_reach_the_delta_that_can_be_reached(name: str, tested: int, expected: float) -> None:
     found = run_audit(AUDITS[name], draws=2 * tested, alpha=0.05, seed=1)
-    assert found.bounds.delta == pytest.approx(expected, abs=4 / math.sqrt(tested) * 0.5)
+    assert found.bounds.delta == pytest.approx(expected, abs=5 / math.sqrt(tested) * 0.5)
     assert found.refuted
 
 
 def test_a_gaussian_claim_is_nearly_reached() -> None:
-    found = run_audit(AUDITS["discrete-gaussian"], seed=1)
-    assert found.audit.delta - 0.03 < found.bounds.delta < found.audit.delta
+    found = run_audit(AUDITS["discrete-gaussian"], alpha=ALPHA, seed=1)
+    assert found.audit.delta - 0.05 < found.bounds.delta < found.audit.delta
 
 
 def test_names_say_whose_claim_it_is() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from few_draws import seeds
+from few_draws import ALPHA, seeds
 
 from crowdveil.answers import Answers, Domain
 from crowdveil.audit import cells
@@ -26,15 +26,14 @@ from crowdveil.local.sound_factorization import SoundFactorization
 from crowdveil.local.two_layer import TwoLayer
 from crowdveil.randomness import Randomness, chacha, seeded
 
-# What must be shown of ours with 50,000 tested draws: the bound that is expected (the exact log-ratio of the
-# event less 3.3 deviations of each of its two log-chances), less 5 deviations of the bound itself.
+# What must be shown of ours with 50,000 tested draws: see few_draws.
 OURS = [
-    (cells.RESPONSE_AUDIT, 0.87),
-    (cells.THREE_SYMBOLS_AUDIT, 0.89),
-    (cells.LAPLACE_AUDIT, 0.89),
-    (cells.TWO_LAYER_AUDIT, 1.19),
-    (cells.SUMS_AUDIT, 0.84),
-    (cells.SUMS_VALUES_AUDIT, 0.89),
+    (cells.RESPONSE_AUDIT, 0.83),
+    (cells.THREE_SYMBOLS_AUDIT, 0.87),
+    (cells.LAPLACE_AUDIT, 0.86),
+    (cells.TWO_LAYER_AUDIT, 1.06),
+    (cells.SUMS_AUDIT, 0.79),
+    (cells.SUMS_VALUES_AUDIT, 0.86),
 ]
 
 
@@ -46,7 +45,7 @@ def test_all_of_them_are_registered() -> None:
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("audit", "least"), OURS, ids=[audit.name for audit, _ in OURS])
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> None:
-    found = run_audit(audit, draws=100_000, seed=1)
+    found = run_audit(audit, draws=100_000, alpha=ALPHA, seed=1)
     assert found.verdict == "not refuted"
     assert found.bounds.epsilon is not None
     assert least < found.bounds.epsilon < audit.epsilon
@@ -66,7 +65,7 @@ def test_the_papers_claim_falls_by_as_much_as_it_should() -> None:
     """Profiles beyond 40 are e^4 times as likely for one answer as for two; 3.6 can be shown."""
     found = run_audit(cells.PAPER_AUDIT, alpha=0.05, seed=1)
     assert found.event.name == "|profile| >= 40"
-    assert found.bounds.epsilon == pytest.approx(3.6, abs=0.3)
+    assert found.bounds.epsilon == pytest.approx(3.6, abs=0.75)
     one = (math.exp(-3.1) + math.exp(-4.9)) / 2
     assert found.counts.hits / found.counts.draws == pytest.approx(one, rel=0.1)
 
@@ -83,10 +82,10 @@ def test_values_alone_are_hidden_by_the_papers_mechanism() -> None:
         draws=sent(cells.rows(parameters), TEN, (0,), (9,)),
         events=at_least((0, 9, 18), of=lambda out: out[:, 0]),
     )
-    found = run_audit(values, draws=60_000, seed=1)
+    found = run_audit(values, draws=60_000, alpha=ALPHA, seed=1)
     assert not found.refuted
     assert found.bounds.epsilon is not None
-    assert found.bounds.epsilon > 0.8
+    assert found.bounds.epsilon > 0.7
 
 
 def state(user: int, purpose: str) -> Any:

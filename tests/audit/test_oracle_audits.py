@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from few_draws import seeds
+from few_draws import ALPHA, seeds
 
 from crowdveil.audit import oracles
 from crowdveil.audit.case import Audit
@@ -20,6 +20,7 @@ from crowdveil.local.olh import OLH
 from crowdveil.local.oue import OUE
 from crowdveil.randomness import seeded
 
+LEAST = {"krr": 0.84, "oue": 0.84, "olh": 0.83, "bloom": 0.66}  # with 50,000 tested draws: see few_draws
 OURS: list[tuple[Audit, Any]] = [
     (oracles.KRR_AUDIT, oracles.KRR_CELLS),
     (oracles.OUE_AUDIT, oracles.OUE_CELLS),
@@ -31,13 +32,12 @@ NAMES = [audit.name for audit, _ in OURS]
 
 @pytest.mark.parametrize(("audit", "oracle"), OURS, ids=NAMES)
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, oracle: Any) -> None:
-    """With 50,000 tested draws: the expected bound less 5 of its deviations."""
     assert AUDITS[audit.name] is audit
     assert audit.epsilon == oracle.promise().epsilon
-    found = run_audit(audit, draws=100_000, seed=1)
+    found = run_audit(audit, draws=100_000, alpha=ALPHA, seed=1)
     assert found.verdict == "not refuted"
     assert found.bounds.epsilon is not None
-    assert 0.85 < found.bounds.epsilon < audit.epsilon
+    assert LEAST[audit.name] < found.bounds.epsilon < audit.epsilon
 
 
 @pytest.mark.parametrize(("audit", "oracle"), OURS, ids=NAMES)

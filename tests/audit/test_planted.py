@@ -19,7 +19,7 @@ from crowdveil.randomness import Randomness, seeded
 
 
 @pytest.mark.parametrize("audit", PLANTED.values(), ids=PLANTED)
-@pytest.mark.parametrize("seed", seeds(5))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_every_planted_bug_is_refuted(audit: Audit, seed: int) -> None:
     assert run_audit(audit, draws=few_draws(audit), alpha=ALPHA, seed=seed).verdict == "refuted"
 
@@ -55,7 +55,7 @@ def test_noise_that_is_a_little_too_small_needs_more_draws() -> None:
     claimed = PLANTED["half the noise"]
     two_percent = replace(claimed, name="2 % too little noise", draws=draws)
     assert not run_audit(two_percent, draws=20_000, seed=1).refuted
-    assert run_audit(two_percent, draws=2_000_000, seed=1).refuted
+    assert run_audit(two_percent, draws=3_000_000, seed=1).refuted
 
 
 def test_noisy_values_in_raw_order_without_names_are_not_refuted() -> None:
@@ -74,7 +74,7 @@ def test_noisy_values_in_raw_order_without_names_are_not_refuted() -> None:
 
     events = (*row_events(3), above(5, 10), above(0, 10), above(5, 5))
     audit = replace(BASIC_WITH_NEIGHBOURS, name="raw order", draws=draws, events=events)
-    found = run_audit(audit, draws=400_000, seed=1)
+    found = run_audit(audit, draws=400_000, alpha=ALPHA, seed=1)
     assert not found.refuted
     assert found.bounds.epsilon is not None
-    assert found.bounds.epsilon > 0.9  # and that is all there is to find
+    assert found.bounds.epsilon > 0.85  # and that is all there is to find

@@ -9,7 +9,7 @@ from math import log, prod
 
 import numpy as np
 import pytest
-from few_draws import seeds
+from few_draws import ALPHA, seeds
 
 from crowdveil.audit import records
 from crowdveil.audit.case import Audit, Draws
@@ -20,6 +20,11 @@ from crowdveil.local.krr import KRR
 from crowdveil.randomness import seeded
 from crowdveil.synthesis import krr, lopub
 
+LEAST = {
+    "samprivsyn": 0.66,
+    "krr-all-columns": 0.59,
+    "lopub": 0.67,
+}  # with 50,000 tested draws: see few_draws
 OURS: list[tuple[Audit, Callable[[float], Draws]]] = [
     (records.SAMPRIVSYN_AUDIT, records.pairs),
     (records.ALL_COLUMNS_AUDIT, records.all_columns),
@@ -34,14 +39,13 @@ SPLIT: list[tuple[Audit, list[KRR]]] = [
 
 @pytest.mark.parametrize(("audit", "made"), OURS, ids=NAMES)
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, made: Callable[[float], Draws]) -> None:
-    """With 50,000 tested draws: the least bound that is expected, .85, less 3 of its deviations."""
     assert AUDITS[audit.name] is audit
     assert audit.epsilon == pytest.approx(1.0, abs=1e-9)
     assert audit.epsilon <= 1.0
-    found = run_audit(replace(audit, draws=made(1.0)), draws=100_000, seed=1)
+    found = run_audit(replace(audit, draws=made(1.0)), draws=100_000, alpha=ALPHA, seed=1)
     assert found.verdict == "not refuted"
     assert found.bounds.epsilon is not None
-    assert 0.75 < found.bounds.epsilon < audit.epsilon
+    assert LEAST[audit.name] < found.bounds.epsilon < audit.epsilon
 
 
 @pytest.mark.parametrize(("audit", "made"), OURS, ids=NAMES)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from few_draws import seeds
+from few_draws import ALPHA, seeds
 
 from crowdveil.audit import slots
 from crowdveil.audit.case import Audit
@@ -17,15 +17,14 @@ from crowdveil.audit.run import run_audit
 from crowdveil.local.slot_response import SlotResponse
 from crowdveil.randomness import chacha, seeded
 
-OURS = [(slots.SLOTS_AUDIT, 0.77), (slots.UNNAMED_AUDIT, 0.89)]
+OURS = [(slots.SLOTS_AUDIT, 0.67), (slots.UNNAMED_AUDIT, 0.87)]  # with 50,000 tested draws: see few_draws
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("audit", "least"), OURS, ids=[audit.name for audit, _ in OURS])
 def test_ours_are_not_refuted_and_nearly_reached(audit: Audit, least: float) -> None:
-    """With 50,000 tested draws: the expected bound less 5 of its deviations."""
     assert AUDITS[audit.name] is audit
-    found = run_audit(audit, draws=100_000, seed=1)
+    found = run_audit(audit, draws=100_000, alpha=ALPHA, seed=1)
     assert found.verdict == "not refuted"
     assert found.bounds.epsilon is not None
     assert least < found.bounds.epsilon < audit.epsilon

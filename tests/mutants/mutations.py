@@ -948,4 +948,47 @@ RESERVED = (
     ),
 )
 
-MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *SIGNED, *TOLD, *RESERVED)
+# --- audits -------------------------------------------------------------------------------------------------
+
+INFINITE = "audit/test_whole_release.py::test_a_decision_that_differs_between_the_worlds_is_an_infinite_ratio"
+HEARD = "audit/test_exact_laws.py::test_somebody_who_reports_in_every_round_is_heard_in_every_round"
+
+AUDITS = (
+    Mutation(
+        "exact ratios are computed and not judged",
+        "audit/run.py",
+        "by_ratios = self.ratios is not None and self.ratios.refute(self.audit)",
+        "by_ratios = False",
+        (HEARD,),
+    ),
+    Mutation(
+        "an output that one world cannot give is overlooked",
+        "audit/transcripts.py",
+        "return inf if drawn == 0 else -inf",
+        "return 0.0",
+        (INFINITE,),
+    ),
+    Mutation(
+        "an audit forgets the pair distances",
+        "audit/transcripts.py",
+        "return (1 - 2 * drawn) * (sum(chances) - sum(others))",
+        "return (1 - 2 * drawn) * (sum(chances[1:]) - sum(others[1:]))",
+        ("audit/test_whole_release.py::test_the_ratio_of_a_claim_is_that_of_its_two_statistics_by_hand",),
+    ),
+    Mutation(
+        "a mean excess bounded as if there were ten times the draws",
+        "audit/bounds.py",
+        "enough = -math.log(error) / draws",
+        "enough = -math.log(error) / (10 * draws)",
+        ("audit/test_audit_bounds.py",),
+    ),
+    Mutation(
+        "a person's reports of the first round only",
+        "audit/rounds.py",
+        "for reports in made.heard:",
+        "for reports in made.heard[:1]:",
+        (HEARD,),
+    ),
+)
+
+MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *SIGNED, *TOLD, *RESERVED, *AUDITS)

@@ -33,7 +33,7 @@ def test_the_number_of_bins_follows_noisy_counts_alone() -> None:
         drawn: Any = {"rng": seeded(seed), "engine": LocalEngine(1)}
         near = pair_distances(claims, TEN, COMING_AND_GOING.step, epsilon, around, **drawn)
         spread, noisy_mean = typical_spread(near, TEN.length), max(2.0, 2.0 * near.pairs)
-        bins = private_part(claims, COMING_AND_GOING, **drawn).bins
+        bins = private_part(claims, COMING_AND_GOING, **drawn).last.bins
         assert bins == bins_for(spread, noisy_mean, 1.0, TEN.length)
         exact.append(bins_for(spread, 30.0, 1.0, TEN.length) == bins)
     assert not all(exact)  # the exact mean would have shown

@@ -184,7 +184,8 @@ def test_the_typical_spread_is_found_through_noise(spread: float) -> None:
 
 
 def test_nothing_but_noise_still_gives_a_spread() -> None:
-    pairs = PairDistances(np.array([3, -40, 7, 0, 11, -2, 5, 1]), 0.1, 5, 100.0)
+    noise = CountNoise(gaussian=False, parameter=Fraction(100), changed=2)
+    pairs = PairDistances(np.array([3, -40, 7, 0, 11, -2, 5, 1]), 0.1, 5, noise)
     assert 0.1 <= typical_spread(pairs, 2.0) <= 1.0
 
 

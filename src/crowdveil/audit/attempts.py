@@ -3,20 +3,29 @@
 A claim far from all others: values drawn from it must rarely pass (delta). A crowd of exactly k claims that
 loses one: the noise of the threshold must hide the loss (epsilon0). A crowd that nearly always passes and
 loses one: only forced failures bound the privacy loss of an empty release (eta).
+
+Attempts are independent, so the log-likelihood ratio of all that is published, the number of values included,
+is a sum over attempts, exact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
+from crowdveil.arrays import Floats
 from crowdveil.audit.case import Audit, Draws, Event, Outputs, at_least, equal
 from crowdveil.audit.releases import repeated, rows
 from crowdveil.engines import LocalEngine
+from crowdveil.kernels.attempts import seeds_between
+from crowdveil.kernels.smoothed import fold
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from crowdveil.releases.attempts import Attempts
+from crowdveil.releases.attempts import Attempts, cut_bins, pass_chances
 from crowdveil.releases.method import release
 from crowdveil.releases.pattern import Pattern
+from crowdveil.releases.smoothed import cell_of, gaussian_weights
 
 _TEN = Range(0.0, 10.0)
 _PLACES = (5.0, 9.0)  # of one claim; all others are at 5, farther away than the kernel reaches
@@ -49,6 +58,41 @@ def released(parameters: Attempts, claims: int) -> Draws:
     return draws
 
 
+def attempt_law(parameters: Attempts, values: Sequence[float]) -> Floats:
+    """The exact probability that an attempt publishes each cell and, last, that it publishes nothing.
+
+    The slow twin of the release's loop: over all claims and all offsets of the kernel.
+    """
+    kernel = gaussian_weights(parameters.kernel_width)
+    bins, reach = cut_bins(kernel, parameters.gamma), kernel.size // 2
+    places = np.sort(cell_of(np.array(values), parameters.range, parameters.cells))
+    chances = np.zeros(parameters.cells + 1)
+    for place in places:
+        for offset, weight in zip(range(-reach, reach + 1), kernel, strict=True):
+            b = int(np.searchsorted(bins, abs(offset), side="right")) - 1
+            near = seeds_between(places, place + offset, bins[b], bins[b + 1])
+            passes = pass_chances(np.array([near]), parameters.k, parameters.epsilon0)[0]
+            drawn = (1 - parameters.eta) * weight / kernel.sum() / places.size
+            chances[fold(place + offset, parameters.cells)] += drawn * passes
+    chances[-1] = 1 - chances[:-1].sum()
+    return chances
+
+
+def log_odds(parameters: Attempts, claims: int) -> Callable[[Outputs], Floats]:
+    """The exact log-likelihood ratio of what an object publishes: all claims at 5 over one of them at 9."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        laws = [np.log(attempt_law(parameters, [place, *_PLACES[:1] * (claims - 1)])) for place in _PLACES]
+        gains = np.where(laws[0] == laws[1], 0.0, laws[0] - laws[1])
+
+    def odds(out: Outputs) -> Floats:
+        published = np.isfinite(out)
+        cells = cell_of(np.where(published, out, 0.0), parameters.range, parameters.cells)
+        total: Floats = np.where(published, gains[cells], gains[-1]).sum(axis=1)
+        return total
+
+    return odds
+
+
 def _passed(out: Outputs) -> Outputs:
     number: Outputs = np.isfinite(out).sum(axis=1)
     return number
@@ -72,6 +116,7 @@ def _audit(name: str, parameters: Attempts, claims: int) -> Audit:
         worlds=f"{claims} claims at 5, or one of them at 9; k {parameters.k}, {parameters.attempts} attempts",
         draws=released(parameters, claims),
         events=_events(parameters.attempts),
+        log_ratios=log_odds(parameters, claims),
     )
 
 

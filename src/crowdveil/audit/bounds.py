@@ -44,6 +44,28 @@ def upper_chance(hits: int, draws: int, error: float) -> float:
     return 1.0 if hits == draws else float(beta.isf(error, hits + 1, draws - hits))
 
 
+def lower_mean(mean: float, draws: int, error: float) -> float:
+    """Lower bound of the expectation of numbers in [0, 1], wrong with probability at most `error`.
+
+    Hoeffding's: the mean of n numbers reaches m with probability at most exp(-n KL(m, mu)) if they have the
+    expectation mu < m, where KL is the relative entropy of two coins.
+    """
+    enough = -math.log(error) / draws
+    low, high = 0.0, mean
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _coins_entropy(mean, middle) > enough else (low, middle)
+    return low
+
+
+def _coins_entropy(p: float, q: float) -> float:
+    if q <= 0.0 or q >= 1.0:
+        return math.inf if p != q else 0.0
+    heads = p * math.log(p / q) if p > 0 else 0.0
+    tails = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
+    return heads + tails
+
+
 def lower_bounds(
     counts: Counts, *, epsilon: float, delta: float, alpha: float, comparisons: int = 1
 ) -> LowerBounds:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Flags
+from crowdveil.arrays import Flags, Floats
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness, Words, chacha, seeded
 
@@ -34,6 +34,11 @@ class Audit:
 
     Rows of `draws` must be independent. There may be many events: the tested one is selected on separate
     draws. The name of an audit contains "paper" if and only if the claim is a paper's and not ours.
+
+    Where the chances of whole outputs are known, `log_ratios` gives log(chance in world 0 / in world 1) of
+    each draw, exactly, in its first column; further columns are those of outputs that were not drawn but are
+    possible in the same world. Then a claim is also refuted by a single ratio beyond epsilon or, with a
+    delta, by their mean excess.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Audit:
     draws: Draws
     events: tuple[Event, ...]
     usual: int = USUAL_DRAWS  # draws in each world; half of them select the event
+    log_ratios: Callable[[Outputs], Floats] | None = None
 
     def __post_init__(self) -> None:
         if ("paper" in self.name) != (self.whose == "paper"):
@@ -97,5 +103,10 @@ def separate(rng: Randomness, count: int) -> list[Randomness]:
     """Independent randomness for each of `count` calls."""
     if rng.private:
         return [rng] * count  # a new key at every use
+    return repeatable(rng, count)
+
+
+def repeatable(rng: Randomness, count: int) -> list[Randomness]:
+    """Independent randomness for each of `count` cases, each with one key, so that a case can be rerun."""
     seeds = 2**53 * rng.stream("separate", purpose="audit").uniforms(count)
     return [seeded(int(seed)) for seed in seeds]

@@ -40,9 +40,9 @@ FEWEST_ROWS = 4_000  # with fewer pairs the number of bins would depend on noise
 USER = Certified(1.0, TWELVE, resolution=RESOLUTION, unit="user", cap=2)
 _USER_GAUSSIAN = replace(USER, delta=0.05)
 _CLAIMS_OF_USER = 3  # one more than the cap
-ADD_REMOVE = Certified(1.0, TWELVE, unit="claim", resolution=RESOLUTION, adjacency="add-remove")
+ADD_REMOVE = Certified(1.0, TWELVE, resolution=RESOLUTION, unit="claim", adjacency="add-remove")
 FEW = Certified(
-    1.0, TWELVE, unit="claim", per_object=2, adjacency="add-remove", estimator="histogram", objects=(0,)
+    1.0, TWELVE, per_object=2, unit="claim", adjacency="add-remove", estimator="histogram", objects=(0,)
 )
 
 
@@ -50,7 +50,7 @@ def learned(claims: Claims, parameters: Certified, rng: Randomness) -> Histogram
     """The noisy histograms of `certified.fit`, without its posterior."""
     if parameters.cap is not None:
         claims = claims.capped(parameters.cap, keep_objects=parameters.adjacency == "add-remove")
-    return certified.private_part(claims, parameters, rng=rng, engine=LocalEngine(1))
+    return certified.private_part(claims, parameters, rng=rng, engine=LocalEngine(1)).last
 
 
 def counts_at(noisy: Histograms, value: float) -> Ints:

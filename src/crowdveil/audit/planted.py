@@ -15,6 +15,7 @@ from crowdveil.arrays import Flags, Floats
 from crowdveil.audit import attempts, certified, local, oracles, records, second_look, slots, smoothed
 from crowdveil.audit.case import Audit, Event, Outputs, at_least, column, equal, fresh_state, separate
 from crowdveil.audit.noise import DISCRETE_GAUSSIAN, gaussian_noise, laplace_noise
+from crowdveil.audit.planted_lines import LINES
 from crowdveil.audit.releases import repeated
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels.oracles import fill_oue
@@ -286,4 +287,4 @@ _AUDITS = (
     ),
 )
 
-PLANTED: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}
+PLANTED: dict[str, Audit] = {audit.name: audit for audit in (*_AUDITS, *LINES)}

@@ -11,9 +11,11 @@ from crowdveil.audit import (
     oracles,
     records,
     releases,
+    rounds,
     second_look,
     slots,
     smoothed,
+    whole_release,
 )
 from crowdveil.audit.case import Audit
 from crowdveil.errors import ParameterError
@@ -29,7 +31,9 @@ _AUDITS = (
     certified.CERTIFIED_USER_GAUSSIAN,
     certified.CERTIFIED_ADD_REMOVE,
     second_look.SECOND_LOOK,
+    *whole_release.ALL,
     smoothed.SMOOTHED,
+    smoothed.SMOOTHED_PURE,
     smoothed.SMOOTHED_KERNEL,
     attempts.ATTEMPTS_ISOLATED,
     attempts.ATTEMPTS_CROWD,
@@ -58,6 +62,8 @@ _AUDITS = (
     records.SAMPRIVSYN_AUDIT,
     records.ALL_COLUMNS_AUDIT,
     records.LOPUB_AUDIT,
+    rounds.SAMPRIVSYN_ROUNDS,
+    rounds.LATENT_ROUNDS,
 )
 
 AUDITS: dict[str, Audit] = {audit.name: audit for audit in _AUDITS}

@@ -1,5 +1,8 @@
 """Running audits: draw in both worlds, select the event on one half of the draws, test it on the other.
 
+Where an audit knows the exact log-likelihood ratio of each draw, these count too: the largest of them, and
+how far they exceed epsilon on average.
+
 Draws come in batches of a fixed size, each with its own randomness, and only counts of events are kept. So
 the results of a seed do not depend on the number of threads.
 """
@@ -14,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from crowdveil.arrays import Ints
-from crowdveil.audit.bounds import Counts, LowerBounds, lower_bounds
-from crowdveil.audit.case import Audit, Event
+from crowdveil.arrays import Floats, Ints
+from crowdveil.audit.bounds import Counts, LowerBounds, lower_bounds, lower_mean
+from crowdveil.audit.case import Audit, Event, Outputs
 from crowdveil.engines import on_threads
 from crowdveil.engines.local import Progress, silent
 from crowdveil.errors import ParameterError
@@ -26,6 +29,21 @@ ALPHA = 1e-3
 FEWEST_DRAWS = 100
 BATCH = 20_000
 PICK, TEST = 0, 1
+ROUNDING = 1e-9  # of a log-likelihood ratio
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """What the exact log-likelihood ratios of all draws, of both halves, show."""
+
+    largest: float  # of the drawn world over the other one
+    delta: float  # lower bound of the mean of [1 - e^(epsilon - ratio)]+, which delta must cover
+
+    def refute(self, audit: Audit) -> bool:
+        """Whether they contradict the claim: one ratio is enough if no delta is claimed."""
+        if audit.delta == 0:
+            return self.largest > audit.epsilon + ROUNDING
+        return self.delta > audit.delta
 
 
 @dataclass(frozen=True)
@@ -39,11 +57,13 @@ class Outcome:
     bounds: LowerBounds
     alpha: float
     seeded: bool
+    ratios: Ratios | None = None
 
     @property
     def refuted(self) -> bool:
         """Whether the claim is false; a true claim is called false with probability at most alpha."""
-        return self.bounds.delta > self.audit.delta
+        by_ratios = self.ratios is not None and self.ratios.refute(self.audit)
+        return by_ratios or self.bounds.delta > self.audit.delta
 
     @property
     def verdict(self) -> Literal["refuted", "not refuted"]:
@@ -57,7 +77,7 @@ class Outcome:
             "whose": self.audit.whose,
             "unit": self.audit.unit,
             "claimed": {"epsilon": self.audit.epsilon, "delta": self.audit.delta},
-            "measured": {"epsilon": self.bounds.epsilon, "delta": max(0.0, self.bounds.delta)},
+            "measured": self.measured,
             "verdict": self.verdict,
             "worlds": self.audit.worlds,
             "event": self.event.name,
@@ -66,7 +86,18 @@ class Outcome:
             "tested_draws": self.counts.draws,
             "alpha": self.alpha,
             "seeded": self.seeded,
+            "exact": self.ratios is not None,
         }
+
+    @property
+    def measured(self) -> dict[str, float | str | None]:
+        """The largest epsilon and delta that events or exact ratios show."""
+        epsilon, delta = self.bounds.epsilon, max(0.0, self.bounds.delta)
+        if self.ratios is not None and self.audit.delta == 0:
+            epsilon = max(self.ratios.largest, -np.inf if epsilon is None else epsilon)
+        elif self.ratios is not None:
+            delta = max(delta, self.ratios.delta)
+        return {"epsilon": "infinite" if epsilon == np.inf else epsilon, "delta": delta}
 
 
 def run_audits(
@@ -101,12 +132,21 @@ def run_audit(
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must lie between 0 and 1, not {alpha:g}")
     half = draws // 2
-    hits = _count(audit, half, seed, threads, progress)
-    event, likelier = _pick(audit, hits[PICK], half, alpha)
+    hits, largest, excess = _count(audit, half, seed, threads, progress)
+    # Exact ratios with a delta take half of alpha: a quarter for the mean excess in either world.
+    both = audit.log_ratios is not None and audit.delta > 0
+    for_events = alpha / 2 if both else alpha
+    event, likelier = _pick(audit, hits[PICK], half, for_events)
     counts = _counts(hits[TEST], event, likelier, half)
     # One event in one direction, selected on separate draws: a single comparison.
-    bounds = lower_bounds(counts, epsilon=audit.epsilon, delta=audit.delta, alpha=alpha)
-    return Outcome(audit, audit.events[event], likelier, counts, bounds, alpha, seeded=seed is not None)
+    bounds = lower_bounds(counts, epsilon=audit.epsilon, delta=audit.delta, alpha=for_events)
+    ratios = None
+    if audit.log_ratios is not None:
+        shown = [lower_mean(float(total) / (2 * half), 2 * half, alpha / 4) for total in excess]
+        ratios = Ratios(largest, max(shown))
+    return Outcome(
+        audit, audit.events[event], likelier, counts, bounds, alpha, seeded=seed is not None, ratios=ratios
+    )
 
 
 def _counts(hits: Ints, event: int, likelier: int, draws: int) -> Counts:
@@ -134,22 +174,36 @@ def _batches(half: int) -> Iterator[tuple[int, int, int, int]]:
                 yield which, world, number, min(BATCH, half - first)
 
 
-def _count(audit: Audit, half: int, seed: int | None, threads: int | None, progress: Progress) -> Ints:
-    """Counts of events, by half, world and event."""
+def _count(
+    audit: Audit, half: int, seed: int | None, threads: int | None, progress: Progress
+) -> tuple[Ints, float, Floats]:
+    """Counts of events by half, world and event; the largest exact log-ratio, and the excesses by world."""
     batches = list(_batches(half))
 
-    def count_events(index: int) -> list[int]:
+    def count_events(index: int) -> tuple[list[int], float, float]:
         which, world, number, size = batches[index]
         out = audit.draws(world, size, _randomness(seed, audit.name, which, world, number))
         if len(out) != size:
             raise AssertionError(f"{audit.name} gave {len(out)} draws instead of {size}")
-        return [int(np.count_nonzero(event.happens(out))) for event in audit.events]
+        events = [int(np.count_nonzero(event.happens(out))) for event in audit.events]
+        return events, *_losses(audit, out, world)
 
     counts = on_threads(count_events, len(batches), threads=threads, progress=partial(progress, audit.name))
     hits = np.zeros((2, 2, len(audit.events)), dtype=np.int64)
-    for (which, world, _, _), events in zip(batches, counts, strict=True):
+    excess = np.zeros(2)
+    for (which, world, _, _), (events, _, more) in zip(batches, counts, strict=True):
         hits[which, world] += events
-    return hits
+        excess[world] += more
+    return hits, max(largest for _, largest, _ in counts), excess
+
+
+def _losses(audit: Audit, out: Outputs, world: int) -> tuple[float, float]:
+    """The largest privacy loss among all outputs, and the sum of [1 - e^(epsilon - loss)]+ over the draws."""
+    if audit.log_ratios is None:
+        return -np.inf, 0.0
+    losses = (1 - 2 * world) * audit.log_ratios(out).reshape(len(out), -1)
+    excess = -np.expm1(np.minimum(0.0, audit.epsilon - losses[:, 0]))
+    return float(losses.max()), float(excess.sum())
 
 
 def _randomness(seed: int | None, *names: object) -> Randomness:

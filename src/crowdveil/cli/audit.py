@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from crowdveil.audit.run import Outcome
 
 
+SHOWN = 0.1  # of the claimed delta: if less of it is measured, epsilon says more
+
+
 def audit(
     mechanism: Annotated[
         str | None, typer.Argument(help="What to attack; without it they are listed.")
@@ -66,10 +69,14 @@ def audit(
 
 
 def _row(outcome: Outcome) -> list[str]:
-    claim, bounds = outcome.audit, outcome.bounds
+    claim, shown = outcome.audit, outcome.measured
     claimed = f"epsilon {claim.epsilon:.3f}" + (f", delta {claim.delta:.5f}" if claim.delta else "")
-    if claim.delta and bounds.delta > 0:
-        measured = f"delta {max(0.0, bounds.delta):.5f}"
+    if isinstance(shown["delta"], float) and shown["delta"] > SHOWN * claim.delta > 0:
+        measured = f"delta {shown['delta']:.5f}"
+    elif isinstance(shown["epsilon"], float):
+        measured = f"epsilon {max(0.0, shown['epsilon']):.3f}"
     else:
-        measured = "nothing" if bounds.epsilon is None else f"epsilon {max(0.0, bounds.epsilon):.3f}"
+        measured = "nothing" if shown["epsilon"] is None else "epsilon infinite"
+    if outcome.ratios is not None:
+        measured += ", exact" if not claim.delta else ""
     return [claim.name, claimed, measured, f"{outcome.counts.draws:,}", outcome.verdict]

@@ -13,10 +13,11 @@ docs/guarantees/certified.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,7 +34,13 @@ from crowdveil.public_range import Range, check_resolution
 from crowdveil.randomness import Randomness, secure
 from crowdveil.releases.epsilon_split import EpsilonSplit
 from crowdveil.releases.expected_error import Expectation, ExpectedError, chosen_cap
-from crowdveil.releases.histogram import Histograms, noisy_histograms, pair_distances, pair_noise
+from crowdveil.releases.histogram import (
+    Histograms,
+    PairDistances,
+    noisy_histograms,
+    pair_distances,
+    pair_noise,
+)
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import count_noise
@@ -322,7 +329,7 @@ def fit(
     engine = engine or LocalEngine()
     parameters = parameters.settled(claims)
     claims = parameters.used(claims)
-    noisy = private_part(claims, parameters, rng=rng, engine=engine)
+    noisy = private_part(claims, parameters, rng=rng, engine=engine).last
     count, names = parameters.per_object, claims.objects
     densities: Floats | Singles
     if parameters.estimator == "histogram":
@@ -335,13 +342,45 @@ def fit(
     return Fit(_published(claims, values, parameters, seeded=not rng.private), densities, noisy)
 
 
+class Transcript(NamedTuple):
+    """All noisy statistics of raw claims, in the order in which they are drawn; published nowhere."""
+
+    near: PairDistances
+    first: Histograms
+    second: Histograms | None  # weighted, if there was a second look
+
+    @property
+    def last(self) -> Histograms:
+        """The histograms from which densities are estimated."""
+        return self.first if self.second is None else self.second
+
+
+class Looks(NamedTuple):
+    """The functions that look at raw claims; an audit puts its own there, to see what a release asks."""
+
+    pair_distances: Callable[..., PairDistances] = pair_distances
+    noisy_histograms: Callable[..., Histograms] = noisy_histograms
+    weighted_histograms: Callable[..., Histograms] = weighted_histograms
+
+
+DRAWN = Looks()
+
+
 def private_part(
-    claims: Claims, parameters: Certified, *, rng: Randomness, engine: LocalEngine
-) -> Histograms:
-    """The noisy statistics, the only part that uses raw claims; the last of them is returned."""
+    claims: Claims,
+    parameters: Certified,
+    *,
+    rng: Randomness,
+    engine: LocalEngine,
+    looks: Looks = DRAWN,
+) -> Transcript:
+    """The noisy statistics, the only part that uses raw claims.
+
+    What is looked at, and with which epsilon, follows from parameters, public numbers and earlier statistics.
+    """
     neighbours, limits, split = parameters.neighbours, parameters.range, parameters.split
     pairs = split.for_pairs(Pattern.of(claims))
-    near = pair_distances(claims, limits, parameters.step, pairs, neighbours, rng=rng, engine=engine)
+    near = looks.pair_distances(claims, limits, parameters.step, pairs, neighbours, rng=rng, engine=engine)
     left = split.epsilon - pairs
     typical = (
         float(claims.counts().mean())
@@ -351,10 +390,12 @@ def private_part(
     weights = split.for_weights(left, typical)
     spread = typical_spread(near, limits.length)
     bins = bins_for(spread, typical, parameters.epsilon / neighbours.claims, limits.length)
-    noisy = noisy_histograms(
+    noisy = looks.noisy_histograms(
         claims, limits, bins, left - weights, neighbours, parameters.delta, rng=rng, engine=engine
     )
-    return weighted_histograms(claims, noisy, weights, neighbours, rng=rng) if weights else noisy
+    if not weights:
+        return Transcript(near, noisy, None)
+    return Transcript(near, noisy, looks.weighted_histograms(claims, noisy, weights, neighbours, rng=rng))
 
 
 def _pooled(claims: Claims) -> Claims:

@@ -43,7 +43,12 @@ class PairDistances:
     counts: Ints
     smallest: float
     pairs: int  # the sum of floor(n_i / 2), or under add-remove that of the noisy counts
-    scale: float  # of the noise
+    noise: CountNoise
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise, which is Laplace."""
+        return float(self.noise.parameter)
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ def pair_distances(
 
     Claims must lie in the range.
     """
-    scale = pair_noise(epsilon, neighbours).parameter
+    law = pair_noise(epsilon, neighbours)
     bins = ceil(log(limits.length / resolution) / log(RATIO)) + 1
     key, nonces = rng.streams(claims.objects, purpose="pairs")
 
@@ -106,11 +111,11 @@ def pair_distances(
 
     counts = engine.sum("pair distances", claims, bins, add)
     noise = rng.stream("pairs", purpose="pair noise").discrete_laplace(
-        bins, num=scale.numerator, den=scale.denominator
+        bins, num=law.parameter.numerator, den=law.parameter.denominator
     )
     noisy = counts + noise
     pairs = Pattern.of(claims).pairs if neighbours.replaced else max(1, int(noisy.sum()))
-    return PairDistances(noisy, resolution, pairs, float(scale))
+    return PairDistances(noisy, resolution, pairs, law)
 
 
 def noisy_histograms(

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from crowdveil.arrays import Floats, Ints, Singles
+from crowdveil.arrays import Floats, Ints, Singles, frozen
 from crowdveil.engines import LocalEngine
 from crowdveil.kernels import templates as loops
 from crowdveil.randomness import Randomness
@@ -48,7 +49,15 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
     of the range: without it noise alone can look like a tiny spread. The priors of the spread's variation
     between objects and of the share of background are even. The likelihood includes the law of the noise.
     """
-    smallest, bins = pairs.smallest, pairs.counts.size
+    logs, chances, penalties = _guesses(pairs.smallest, pairs.counts.size, length)
+    fits = _log_fits(pairs, chances) - penalties
+    weights = np.exp(fits - fits.max())
+    return exp(float((weights * logs).sum() / weights.sum()))
+
+
+@lru_cache(maxsize=16)
+def _guesses(smallest: float, bins: int, length: float) -> tuple[Floats, Floats, Floats]:
+    """For each guess (variation, spread, background): log spread, bin probabilities, -log prior."""
     edges = np.concatenate([[0.0], smallest * RATIO ** np.arange(bins)])
     edges[-1] = max(edges[-1], length)
     spreads = np.geomspace(smallest, length / 2, 40)
@@ -57,7 +66,7 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
     background = 0.5 * np.diff(1 - (1 - inside) ** 2) + 0.5 * np.diff(np.minimum(2 * inside, 1.0))
     logs = np.log(spreads)
     usual = USUAL_SPREAD * length
-    guesses, fits = [], []
+    guesses, chances, penalties = [], [], []
     for variation in (0.0, 0.4, 0.8):
         for centre in range(spreads.size):
             near = (
@@ -65,15 +74,14 @@ def typical_spread(pairs: PairDistances, length: float) -> float:
             )
             honest = (halves * (near / near.sum())).sum(axis=1)
             for share in (0.02, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9):
-                p = (1 - share) * honest + share * background
+                chances.append((1 - share) * honest + share * background)
                 guesses.append(logs[centre])
-                fits.append(_log_fit(pairs, p) - 0.5 * (log(spreads[centre] / usual) / USUAL_VARIATION) ** 2)
-    weights = np.exp(np.array(fits) - max(fits))
-    return exp(float((weights * np.array(guesses)).sum() / weights.sum()))
+                penalties.append(0.5 * (log(spreads[centre] / usual) / USUAL_VARIATION) ** 2)
+    return frozen(np.array(guesses)), frozen(np.array(chances)), frozen(np.array(penalties))
 
 
-def _log_fit(pairs: PairDistances, p: Floats) -> float:
-    """The log-likelihood of noisy counts with bin probabilities p.
+def _log_fits(pairs: PairDistances, p: Floats) -> Floats:
+    """The log-likelihood of noisy counts for each row of bin probabilities p.
 
     A count is modelled as normal, in place of binomial, plus Laplace noise: this has a closed form.
     """
@@ -83,7 +91,8 @@ def _log_fit(pairs: PairDistances, p: Floats) -> float:
     gap = pairs.counts - mean
     left = rate * gap + log_ndtr(-(gap / sd + rate * sd))
     right = -rate * gap + log_ndtr(gap / sd - rate * sd)
-    return float(np.sum(0.5 * (rate * sd) ** 2 + np.logaddexp(left, right)))
+    fits: Floats = np.sum(0.5 * (rate * sd) ** 2 + np.logaddexp(left, right), axis=1)
+    return fits
 
 
 @dataclass(frozen=True)
