@@ -395,6 +395,18 @@ def test_where_claims_come_and_go_the_output_does_not_tell_that_there_are_none(
     assert told[0] == told[1]
 
 
+def test_the_error_to_expect_is_said_beside_the_result(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    wish = ("--epsilon", 3, "--range", "0:10", "--unit", "claim", "--spread", 0.5, "--json")
+    done = run("release", claims_csv, *wish, "-o", tmp_path / "out")
+    assert done.code == 0
+    assert "crowdveil: expect an object's released median to be off by about " in done.err
+    assert (
+        "claims spread by 0.5 (--spread); the middle of the range, without a release, by about 2.5"
+        in done.err
+    )
+    assert done.json()["expected"]["without_release"] == 2.5
+
+
 BAD_OPTIONS: dict[str, tuple[list[object], list[str]]] = {
     "nothing chosen": ([], ["--method", "--epsilon"]),
     "epsilon without a range": (["--epsilon", 1], ["--range"]),

@@ -93,49 +93,68 @@ def errors(settings: Settings) -> Outcome:
 
 
 def caps(settings: Settings) -> Outcome:
-    """Errors of releases for users with the chosen cap, and with other caps."""
+    """Errors of releases of simulated crowds with the chosen cap, and with other caps."""
     rows: list[dict[str, Any]] = []
     for name, sizes in CROWDS.items():
-        for epsilon in (0.3, 1.0, 4.0, 16.0):
-            scores: dict[str, list[float]] = {}
-            for seed in settings.each_seed():
-                claims, centres = _crowd(sizes, rng=seeded(seed))
-                numbers = claims.claims_per_user()
-                most = int(numbers.max())
-                by_rule = {
-                    "chosen": chosen_cap(claims, epsilon),
-                    "1": 1,
-                    "5": min(5, most),
-                    "median": max(1, int(np.median(numbers))),
-                    "most": most,
-                }
-                tried = {*by_rule.values(), *(cap for cap in OTHER_CAPS if cap < most)}
-                by_cap = {
-                    cap: _error(
-                        claims, Certified(epsilon, UNIT, unit="user", cap=cap), centres, seed, settings.engine
-                    )
-                    for cap in tried
-                }
-                for rule, cap in by_rule.items():
-                    scores.setdefault(rule, []).append(by_cap[cap])
-                scores.setdefault("cap", []).append(by_rule["chosen"])
-                for cap, error in by_cap.items():
-                    scores.setdefault(f"cap {cap}", []).append(error)
-            means = {rule: float(np.mean(found)) for rule, found in scores.items()}
-            best = min(error for rule, error in means.items() if rule.startswith("cap "))
-            rules = ("chosen", "1", "5", "median", "most")
-            rows.append(
-                {"crowd": name, "epsilon": epsilon, "cap": means["cap"], "best": best}
-                | {rule: means[rule] for rule in rules}
-            )
+        crowds = {seed: _crowd(sizes, rng=seeded(seed)) for seed in settings.each_seed()}
+        rows += [_cap_row(name, crowds, UNIT, epsilon, settings.engine) for epsilon in (0.3, 1.0, 4.0, 16.0)]
         settings.engine.progress(f"caps, {name}", 1.0)
-    columns = list(rows[0])
+    return _cap_outcome("user-caps", rows, settings)
+
+
+def real_caps(settings: Settings) -> Outcome:
+    """Errors of releases of real claims with the chosen cap, and with other caps."""
+    folder = data_folder(settings.data)
+    rows: list[dict[str, Any]] = []
+    for name in ("population", "crowd_count", "web_wsd"):
+        claims = _real(folder, name, REAL[name])
+        medians = np.array([np.median(claims.of(i)) for i in range(len(claims.objects))])
+        crowds = dict.fromkeys(settings.each_seed(), (claims, medians))
+        rows += [
+            _cap_row(name, crowds, REAL[name], epsilon, settings.engine) for epsilon in (4.0, 16.0, 64.0)
+        ]
+        settings.engine.progress(f"caps, {name}", 1.0)
+    return _cap_outcome("user-caps-real", rows, settings)
+
+
+def _cap_row(
+    name: str, crowds: dict[int, tuple[Claims, Floats]], limits: Range, epsilon: float, engine: LocalEngine
+) -> dict[str, Any]:
+    """Mean errors with the cap of every rule, and with the best cap in hindsight, over crowds by seed."""
+    by_rule: dict[str, list[float]] = {}
+    by_cap: dict[int, list[float]] = {}
+    for seed, (claims, centres) in crowds.items():
+        numbers = claims.claims_per_user()
+        most = int(numbers.max())
+        rules = {
+            "cap": chosen_cap(claims, epsilon),
+            "1": 1,
+            "5": min(5, most),
+            "median": max(1, int(np.median(numbers))),
+            "most": most,
+        }
+        found = {
+            cap: _error(claims, Certified(epsilon, limits, unit="user", cap=cap), centres, seed, engine)
+            for cap in {*rules.values(), *(cap for cap in OTHER_CAPS if cap < most)}
+        }
+        for cap, error in found.items():
+            by_cap.setdefault(cap, []).append(error)
+        for rule, cap in rules.items():
+            by_rule.setdefault(rule, []).append(found[cap])
+        by_rule.setdefault("caps", []).append(rules["cap"])
+    best = min(float(np.mean(errors)) for errors in by_cap.values())
+    means = {rule: float(np.mean(errors)) for rule, errors in by_rule.items()}
+    chosen = {"crowd": name, "epsilon": epsilon, "cap": means["caps"], "best": best, "chosen": means["cap"]}
+    return chosen | {rule: means[rule] for rule in ("1", "5", "median", "most")}
+
+
+def _cap_outcome(name: str, rows: list[dict[str, Any]], settings: Settings) -> Outcome:
     return Outcome(
-        {"experiment": "user-caps", "seeds": settings.seeds, "rows": rows},
-        columns,
-        [[_cell(row[column]) for column in columns] for row in rows],
+        {"experiment": name, "seeds": settings.seeds, "rows": rows},
+        list(rows[0]),
+        [[_cell(value) for value in row.values()] for row in rows],
         _cap_picture(rows),
-        "Mean error of released medians, as a share of the range; best: the best cap in hindsight.",
+        "Mean error of released medians, in units of the values; best: the best cap in hindsight.",
     )
 
 
@@ -224,7 +243,7 @@ def _cap_picture(rows: list[dict[str, Any]]) -> Any:
     picture, (axes,) = plots.figure(9, 4)
     shown = [row for row in rows if row["epsilon"] == 4.0]
     series = {rule: [row[rule] for row in shown] for rule in ("best", "chosen", "median", "most")}
-    plots.draw_bars(axes, [row["crowd"] for row in shown], series, "error, as a share of the range")
+    plots.draw_bars(axes, [row["crowd"] for row in shown], series, "error")
     axes.tick_params(axis="x", labelsize=6)
     picture.subplots_adjust(top=0.85)
     return picture

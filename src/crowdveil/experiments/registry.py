@@ -34,6 +34,7 @@ EXPERIMENTS: dict[str, Callable[[Settings], Outcome]] = {
     "certified-real": certified.real,
     "expected-error": expected_error.errors,
     "user-caps": expected_error.caps,
+    "user-caps-real": expected_error.real_caps,
     "sensing-tradeoff": sensing.tradeoff,
     "sensing-lambda1": sensing.quality,
     "sensing-users": sensing.users,
