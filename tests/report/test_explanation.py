@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdveil.certificates.certificate import Certificate
+from crowdveil.answers import Answers, Domain
+from crowdveil.certificates.certificate import Certificate, of_reports
 from crowdveil.certificates.reading import Checked
+from crowdveil.claims import Claims
 from crowdveil.guarantee import Promise
+from crowdveil.local.registry import MECHANISMS
+from crowdveil.local.reports import report
+from crowdveil.local.request import MechanismRequest
+from crowdveil.public_range import Range
+from crowdveil.randomness import secure
 from crowdveil.report.explanation import Explanation, explain, explanation
 from stated_certificates import CASES, claim, made, write
 
@@ -184,3 +191,36 @@ def test_extreme_guarantees_are_explained_too(epsilon: float, delta: float) -> N
     json.dumps(found.to_dict(), allow_nan=False)
     assert ("exactly as likely" in found.text()) == (epsilon == 0)
     assert ("more than a million times" in " ".join(found.text().split())) == (epsilon >= 20)
+
+
+WORDS_OF_ADJACENCIES = {
+    "replace-or-none": [
+        "which answer it is, and whether there is one at all; who takes part counts as public"
+    ],
+    "replace-or-not-last": ["as long as its person and its object keep another", "is not hidden"],
+}
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_what_is_hidden_about_an_answer_is_said_by_its_adjacency(declared: bool) -> None:
+    """Another value is one change there, not two."""
+    claims = Claims.from_columns(["a", "b", "a"], ["ann", "ann", "bob"], [1.0, 2.0, 1.0])
+    lists = {"objects": ["a", "b"], "users": ["ann", "bob"]} if declared else {}
+    answers = Answers.from_claims(claims, Domain(0, 4), **lists)
+    description = MECHANISMS["rr"].describe(MechanismRequest(Range(0, 4), 1.0, users=2, objects=2))
+    reports = report(answers, description.build(), rng=secure())
+    explained = explanation(Checked(of_reports(reports, description), recomputed=True))
+    text = " ".join(explained.text().split())
+    for words in WORDS_OF_ADJACENCIES["replace-or-none" if declared else "replace-or-not-last"]:
+        assert words in text
+    assert "twice epsilon" not in text
+    assert (
+        "each answer, given or not: epsilon 1; a person, with all 2 answers, given or not: epsilon 2." in text
+    )
+    assert "A person who took part under several names is protected as several users." in text
+
+
+def test_with_a_delta_nobody_is_told_that_only_epsilon_grows(tmp_path: Path) -> None:
+    text = " ".join(explain(str(write(tmp_path, made("delta")))).text().split())
+    assert "epsilon times their number, with a delta that grows faster than that." in text
+    assert "epsilon times their number." not in text

@@ -76,8 +76,11 @@ class Certificate:
             lines.append("who made claims about which objects, and how many there are, is not protected")
         if self.promise.unit in ("claim", "cell"):
             things = {"claim": "claims", "cell": "answers"}[self.promise.unit]
-            lines.append(f"a user's {things} together are protected only by epsilon times their number")
-        if self.promise.unit == "user":
+            faster = ", with a delta that grows faster than that" if self.promise.delta else ""
+            lines.append(
+                f"a user's {things} together are protected only by epsilon times their number{faster}"
+            )
+        if self.promise.unit != "record":
             lines.append("a person who took part under several names is protected as several users")
         if self.promise.adjacency == "replace-or-not-last":
             lines.append("who and what is on the lists of users and objects is not protected")

@@ -13,8 +13,6 @@ from typing import Any
 from crowdveil.accounting.scopes import counted_in
 from crowdveil.guarantee import Adjacency, Guarantee, Promise, Scope, Unit, rounded_up
 
-_THINGS = {"claim": "claim", "cell": "answer", "record": "record"}
-
 
 @dataclass(frozen=True)
 class Level:
@@ -57,25 +55,32 @@ def levels(promise: Promise, user_promise: Promise | None, claims_of_a_user: int
         return [_level("each record", promise)]
     if promise.unit == "user":
         return _of_users(promise)
-    thing = _THINGS[promise.unit]
+    if promise.unit == "cell":
+        everything = f"a person, with all {claims_of_a_user or 'their'} answers, given or not"
+        return [_level("each answer, given or not", promise), _level(everything, user_promise)]
+    return _of_claims(promise, user_promise, claims_of_a_user)
+
+
+def _of_claims(promise: Guarantee, user_promise: Promise | None, claims_of_a_user: int | None) -> list[Level]:
     if promise.adjacency == "add-remove":
         return [
-            _level(f"whether a {thing} is there", promise),
-            _level(f"between two values of a {thing}", _in(promise, promise.unit, "replace-one")),
-            _level(f"whether a person took part, with all their {thing}s", promise, times="their number"),
+            _level("whether a claim is there", promise),
+            _level("between two values of a claim", _in(promise, promise.unit, "replace-one")),
+            _level("whether a person took part, with all their claims", promise, times="their number"),
         ]
-    own = _level(f"each {thing}", promise)
+    own = _level("each claim", promise)
     if user_promise is None:
-        return [own, _level(f"a person with several {thing}s", promise, times="their number")]
-    several = "" if claims_of_a_user is None else f" {claims_of_a_user}"
-    things = thing if claims_of_a_user == 1 else f"{thing}s"
-    return [own, _level(f"a person with{several} {things}, and nobody has more", user_promise)]
+        return [own, _level("a person with several claims", promise, times="their number")]
+    several = "1 claim" if claims_of_a_user == 1 else f"{claims_of_a_user} claims"
+    return [own, _level(f"a person with {several}, and nobody has more", user_promise)]
 
 
 def _of_users(promise: Guarantee) -> list[Level]:
     everything = "a person, with everything they said"
-    if promise.adjacency != "add-remove":
+    if promise.adjacency == "replace-one":
         return [_level(everything, promise), _level("each of their claims", promise)]
+    if promise.adjacency != "add-remove":
+        return [_level(everything, promise), _level("each of their answers, given or not", promise)]
     return [
         _level("whether a person took part", promise),
         _level("between two versions of everything a person said", _in(promise, "user", "replace-one")),
@@ -89,6 +94,6 @@ def _in(promise: Guarantee, unit: Unit, adjacency: Adjacency) -> Guarantee | Non
 
 
 def _level(hidden: str, promise: Promise | None, *, times: str | None = None) -> Level:
-    if not isinstance(promise, Guarantee):
-        return Level(hidden, None, None)
+    if not isinstance(promise, Guarantee) or (times and promise.delta):
+        return Level(hidden, None, None)  # a delta grows faster than the number of claims
     return Level(hidden, promise.epsilon, promise.delta, times)

@@ -37,6 +37,36 @@ _FROM_WHOM = {
         "were sent."
     ],
 }
+_HIDDEN = {
+    # adjacency: (for a claim, cell or record; for a person)
+    "replace-one": (
+        "What it says is hidden; that it exists, and whose it is, counts as public.",
+        "What they said is hidden; who took part, and about what, counts as public.",
+    ),
+    "add-remove": (
+        "Hidden is whether it is there at all. Hidden less well, by twice epsilon, is which value it has: to "
+        "tell two apart is to tell each from nothing.",
+        "Hidden is whether they took part at all. Hidden less well, by twice epsilon, is what they said: to "
+        "tell two apart is to tell each from nothing.",
+    ),
+    "replace-or-none": (
+        "Hidden is which answer it is, and whether there is one at all; who takes part counts as public.",
+        "Hidden is what they answered, and about what; who takes part counts as public.",
+    ),
+    "replace-or-not-last": (
+        "Hidden is which answer it is, and whether there is one, as long as its person and its object keep "
+        "another: that somebody answered at all, or that anybody answered about an object, is not hidden.",
+        "Hidden is what they answered, and about what, as long as they and the objects keep some answer: "
+        "that somebody answered at all, or that anybody answered about an object, is not hidden.",
+    ),
+}
+_CHANGES = {
+    # adjacency: (had one claim or person ..., whether a certain one ...)
+    "replace-one": ("said something else", "says one thing or another"),
+    "add-remove": ("not been there at all", "is in the data or not"),
+    "replace-or-none": ("said something else, or nothing", "says one thing or another, or nothing"),
+    "replace-or-not-last": ("said something else, or nothing", "says one thing or another, or nothing"),
+}
 _ALWAYS = [
     "What is true of people in general, or follows from what others said, is not hidden: if most people get "
     "dizzy from a drug, that says something about everybody who takes it, whether they took part or not.",
@@ -145,19 +175,7 @@ def _private(certificate: Certificate, promise: Guarantee) -> Explanation:
     level = beliefs.level(promise)
     together = "each person" if unit == "user" else f"each single {unit}"
     strength = f"epsilon = {epsilon}" + (f", delta = {rounded_up(promise.delta)}" if promise.delta else "")
-    who = [f"Protected is {_WHO[unit]}."]
-    if promise.adjacency == "replace-one":
-        said, known = "What it says", f"that a {unit} exists, and whose it is,"
-        if unit == "user":
-            said, known = "What they said", "who took part, and about what,"
-        who.append(f"{said} is hidden; {known} counts as public.")
-    else:
-        hidden = "they took part" if unit == "user" else "it is there"
-        said = "what they said" if unit == "user" else "which value it has"
-        who.append(
-            f"Hidden is whether {hidden} at all. Hidden less well, by twice epsilon, is {said}: to tell two "
-            "apart is to tell each from nothing."
-        )
+    who = [f"Protected is {_WHO[unit]}.", _HIDDEN[promise.adjacency][unit == "user"]]
     if not certificate.synthetic:
         who.append(
             "Each released value is somebody's own, with noise added that hides it that well and no more."
@@ -184,9 +202,8 @@ def _in_numbers(certificate: Certificate) -> list[str]:
 
 
 def _strength(promise: Guarantee) -> list[str]:
-    unit = "person" if promise.unit == "user" else promise.unit
-    change = "said something else" if promise.adjacency == "replace-one" else "not been there at all"
-    case = "says one thing or another" if promise.adjacency == "replace-one" else "is in the data or not"
+    unit = {"user": "person", "cell": "answer"}.get(promise.unit, promise.unit)
+    change, case = _CHANGES[promise.adjacency]
     sentences = [
         f"Whatever was released, it was {times_as_likely(promise.epsilon)} as it would have been had one "
         f"{unit} {change} (e to the power of epsilon)"
@@ -245,10 +262,11 @@ def _several(promise: Guarantee) -> list[str]:
     things = _SEVERAL[promise.unit]
     sure = {count: percent(beliefs.together(promise, count)[2]) for count in beliefs.TOGETHER}
     bounds = [f"{bound} for {count} {things}" for count, bound in sure.items()]
+    faster = ", with a delta that grows faster than that" if promise.delta else ""
     return [
         f"A person with several {things} is protected less, because each of them says something: together "
-        f"they have epsilon times their number. Somebody who asks about all of a person's {things} at once, "
-        f"again beginning with 50 %, gets to at most {', '.join(bounds[:-1])} and {bounds[-1]}."
+        f"they have epsilon times their number{faster}. Somebody who asks about all of a person's {things} "
+        f"at once, again beginning with 50 %, gets to at most {', '.join(bounds[:-1])} and {bounds[-1]}."
     ]
 
 
