@@ -226,3 +226,18 @@ def test_every_method_has_its_name_and_its_options(name: str) -> None:
 def test_hardly_any_noise_is_noise_too(source: str, account: Account, tmp_path: Path, epsilon: float) -> None:
     release(source, replace(CERTIFIED, epsilon=epsilon), tmp_path / "out", account)
     assert statuses(account) == ["released"]
+
+
+def test_objects_that_lose_all_claims_to_the_cap_are_told_where_they_are_public(
+    account: Account, tmp_path: Path
+) -> None:
+    source = tmp_path / "few.csv"
+    source.write_text("object,user,value\n" + "".join(f"o{i},ann,5\n" for i in range(4)))
+    told: list[str] = []
+    persons = Certified(9.0, TEN, unit="user", cap=1)
+    release(str(source), persons, tmp_path / "out", account, insist=True, tell=told.append)
+    assert told[-1].endswith("and which are not in the release: 3")
+    coming = replace(persons, adjacency="add-remove", objects=("o0", "o1"))
+    told.clear()
+    release(str(source), coming, tmp_path / "other", account, tell=told.append)
+    assert told == []

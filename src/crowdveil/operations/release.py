@@ -111,6 +111,9 @@ def release(
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         if expected is not None:
             tell(expected.sentence)
+        left_out = parameters.left_out(raw)
+        if left_out:
+            tell(f"objects of which the cap leaves no claim, and which are not in the release: {left_out:,}")
 
         def write(drawn: Release) -> None:
             engine.progress("writing", 0.0)

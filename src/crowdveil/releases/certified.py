@@ -250,6 +250,12 @@ class Certified(ReleaseMethod):
         claims = super().used(claims)
         return _pooled(claims) if self.pooled else claims
 
+    def left_out(self, claims: Claims) -> int:
+        """Objects that lose all their claims to the cap; under add-remove every listed object is kept."""
+        if self.pooled or not self.neighbours.replaced:
+            return 0
+        return len(claims.objects) - len(self.used(claims).objects)
+
     def expected_error(self, spread: float | None = None) -> ExpectedError:
         """The error to expect by number of claims, if an object's claims spread so."""
         return ExpectedError(

@@ -95,6 +95,10 @@ class ReleaseMethod(ABC):
             return claims
         return claims.clamped(self.range.low, self.range.high)[0]
 
+    def left_out(self, claims: Claims) -> int:  # noqa: ARG002, most methods use all claims
+        """How many objects have no claim among those that a release uses, and so are not in it."""
+        return 0
+
     def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:  # noqa: ARG002
         """The error to expect if an object's claims spread so; None if it is not known.
 
