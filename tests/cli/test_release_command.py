@@ -94,7 +94,7 @@ def test_a_certificate_holds_no_seed_hash_or_raw_count(run: Run, claims_csv: Pat
 
 
 def test_a_seeded_run_promises_nothing(run: Run, claims_csv: Path, tmp_path: Path) -> None:
-    arguments = ("--epsilon", 2, "--range", "0:10", "--seed", 1, "-o", tmp_path / "out", "--json")
+    arguments = ("--epsilon", 9, "--range", "0:10", "--seed", 1, "-o", tmp_path / "out", "--json")
     done = run("release", claims_csv, *arguments)
     assert "NOT PRIVATE" in done.err
     assert done.json()["promise"]["kind"] == "none"
@@ -102,11 +102,11 @@ def test_a_seeded_run_promises_nothing(run: Run, claims_csv: Path, tmp_path: Pat
 
 
 def test_an_epsilon_gives_a_certified_release(run: Run, claims_csv: Path, tmp_path: Path) -> None:
-    done = run("release", claims_csv, "--epsilon", 2, "--range", "0:10", "-o", tmp_path / "out", "--json")
+    done = run("release", claims_csv, "--epsilon", 9, "--range", "0:10", "-o", tmp_path / "out", "--json")
     assert done.code == 0, done.err
     told = done.json()
     assert told["method"] == "certified"
-    assert told["promise"]["epsilon"] == 2.0
+    assert told["promise"]["epsilon"] == 9.0
     assert told["released_claims"] == 6 * 30
     assert "synthetic claims" in (tmp_path / "out" / "public.html").read_text()
 
@@ -380,7 +380,9 @@ def test_where_claims_come_and_go_the_output_does_not_tell_that_there_are_none(
     for source in (many, few):
         out = tmp_path / source.stem
         done = run("release", source, *COMING_AND_GOING, *unit, *about, "-o", out, "--json")
-        assert (done.code, done.err) == (0, "")
+        assert done.code == 0
+        # Whoever holds the claims is told, and nobody else.
+        assert done.err == "" or ("FOR YOUR EYES ONLY: 1 of 1 claims" in done.err and rows == "z,u,3\n")
         result = done.json()
         (charge,) = run("ledger", "--dataset", source, "--json").json()["entries"]
         released = pl.read_parquet(out / "claims.parquet")

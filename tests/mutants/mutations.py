@@ -215,8 +215,8 @@ USED = (
     Mutation(
         "a refusal that tells the number of claims where claims come and go",
         "releases/certified.py",
-        "return self.expected_error(spread).over(pattern.per_object) if self.neighbours.replaced else None",
-        "return self.expected_error(spread).over(pattern.per_object)",
+        'return expectation(claims, self, spread) if self.adjacency == "replace-one" else None',
+        "return expectation(claims, self, spread)",
         (ADD_REMOVE,),
     ),
     Mutation(

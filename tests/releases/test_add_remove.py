@@ -40,7 +40,7 @@ def test_the_number_of_bins_follows_noisy_counts_alone() -> None:
 
 
 def test_too_few_claims_are_refused_only_where_their_number_is_public() -> None:
-    little, few = replace(COMING_AND_GOING, epsilon=0.01), Pattern.even(1, 2)
+    little, few = replace(COMING_AND_GOING, epsilon=0.01), Claims.from_columns(["a"] * 2, [1, 2], [5.0, 6.0])
     with pytest.raises(ParameterError, match="too few claims"):
         replace(little, adjacency="replace-one", objects=None).refuse_useless(few)
     little.refuse_useless(few)

@@ -29,7 +29,6 @@ from crowdveil.releases.expected_error import (
 from crowdveil.releases.histogram import histogram_noise
 from crowdveil.releases.method import release
 from crowdveil.releases.neighbours import Neighbours
-from crowdveil.releases.pattern import Pattern
 
 CLAIM = Neighbours("claim")
 
@@ -193,12 +192,11 @@ MILLIONS = Range(0.0, 1e7)
 
 def told(claims: Claims, parameters: Certified, spread: float | None = None) -> tuple[object, str]:
     """The expectation and the refusal ("" if there is none)."""
-    pattern = Pattern.of(parameters.used(claims))
     try:
-        parameters.refuse_useless(pattern, spread)
+        parameters.refuse_useless(claims, spread)
     except ParameterError as refused:
-        return parameters.expectation(pattern, spread), str(refused)
-    return parameters.expectation(pattern, spread), ""
+        return parameters.expectation(claims, spread), str(refused)
+    return parameters.expectation(claims, spread), ""
 
 
 def test_three_claims_an_object_in_a_range_of_millions_are_refused_or_the_error_is_told() -> None:
@@ -269,6 +267,35 @@ def test_the_error_of_basic_is_that_of_noisy_medians(epsilon: float) -> None:
     basic = Basic(epsilon, Range(0.0, 1.0))
     drawn = release(claims, basic, rng=seeded(1))
     observed = np.abs(np.median(drawn.values.reshape(300, 25), axis=1) - 0.5).mean()
-    expected = basic.expectation(Pattern.of(claims), 0.05)
+    expected = basic.expectation(claims, 0.05)
     assert expected is not None
     assert expected.error == pytest.approx(observed, rel=0.3)
+
+
+@pytest.mark.parametrize("people", [1, 3, 10, 30, 60])
+@pytest.mark.parametrize("items", [1, 6, 40])
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_advice_that_is_followed_is_not_refused_again(people: int, items: int, share: float) -> None:
+    lots = np.random.default_rng(7).random((items, people)) < share
+    lots[0, 0] = True
+    objects, users = np.nonzero(lots)
+    claims = Claims.from_columns(objects, users, np.zeros(objects.size))
+    for epsilon in (0.1, 1.0, 4.0):
+        asked = Certified(epsilon, Range(0.0, 1.0))
+        _, refusal = told(claims, asked)
+        if "--epsilon" in refusal:
+            enough = float(refusal.split("--epsilon ")[1].split()[0])
+            assert told(claims, replace(asked, epsilon=enough))[1] == ""
+        if "--unit claim" in refusal:
+            assert told(claims, replace(asked, unit="claim"))[1] == ""
+        if "--pooled" in refusal:
+            assert told(claims, replace(asked, pooled=True))[1] == ""
+        assert refusal == "" or "--insist goes on regardless" in refusal
+
+
+def test_objects_that_the_cap_leaves_without_a_claim_count_as_not_released() -> None:
+    claims = Claims.from_columns(np.arange(10), np.zeros(10, dtype=np.int64), np.zeros(10))
+    one = Certified(1000.0, Range(0.0, 1.0), unit="user", cap=1)
+    expected, _ = told(claims, one)
+    assert one.left_out(claims) == 9
+    assert expected.error > 0.9 * 0.25  # type: ignore[attr-defined]

@@ -129,6 +129,11 @@ def _show(released: Released, *, as_json: bool) -> None:
     for message in released.warnings:
         warn(message)
     warn_outside(released.outside, released.claims)
+    if released.unlisted:
+        warn(
+            f"FOR YOUR EYES ONLY: {released.unlisted:,} of {released.claims:,} claims are about objects that "
+            "are not listed, and were not used: are the names in --objects written as in the claims?"
+        )
     if result["seeded"]:
         warn("drawn with --seed: this release is NOT PRIVATE and not for publication")
     if as_json:

@@ -20,7 +20,6 @@ from crowdveil.releases.certified import Certified
 from crowdveil.releases.expected_error import ExpectedError, chosen_cap
 from crowdveil.releases.method import release
 from crowdveil.releases.neighbours import Neighbours
-from crowdveil.releases.pattern import Pattern
 from crowdveil.report import plots
 
 UNIT = Range(0.0, 1.0)
@@ -67,7 +66,7 @@ def errors(settings: Settings) -> Outcome:
                 [_error(claims, parameters, medians, s, settings.engine) for s in settings.each_seed()]
             )
             expected = parameters.expected_error(max(spread, limits.length / 1e4)).over(claims.counts())
-            usual = parameters.expectation(Pattern.of(claims))
+            usual = parameters.expectation(claims)
             assert usual is not None
             middle = float(np.abs(medians - (limits.low + limits.high) / 2).mean())
             rows.append(

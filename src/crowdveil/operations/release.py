@@ -30,6 +30,7 @@ class Released:
     release: Release
     out: Path
     outside: int  # claims that were pulled into the range: for the steward's eyes
+    unlisted: int  # claims about objects that are not listed: for the steward's eyes
     claims: int  # all raw claims: for the steward's eyes
     expected: Expectation | None  # from public numbers
     warnings: tuple[str, ...] = ()
@@ -51,7 +52,7 @@ class Released:
             "released_claims": len(self.release),
             "statuses": self.release.status_counts(),
             "expected": self.expected.to_dict() if self.expected else None,
-            "for_you_only": {"clamped_claims": self.outside},
+            "for_you_only": {"clamped_claims": self.outside, "unlisted_claims": self.unlisted},
         }
 
 
@@ -99,14 +100,14 @@ def release(
     rng, engine = rng or secure(), engine or LocalEngine()
     with reserved_bundle(out, source, force=force) as places:
         raw, warned = read_raw_claims(source, columns or {}, if_any=parameters.may_lack_claims)
-        parameters = parameters.settled(raw)
-        claims = parameters.used(raw)
-        pattern = Pattern.of(claims)
-        expected = parameters.expectation(pattern, spread)
+        expected = parameters.expectation(raw, spread)
         if expected is None and spread is not None:
             raise ParameterError("a stated spread is of no use: no error can be told for these parameters")
         if not insist:
-            parameters.refuse_useless(pattern, spread, uncapped=Pattern.of(raw))
+            parameters.refuse_useless(raw, spread)
+        parameters = parameters.settled(raw)
+        claims = parameters.used(raw)
+        pattern = Pattern.of(claims)
         cost = cost_of(parameters, pattern, rng)
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         if expected is not None:
@@ -123,7 +124,8 @@ def release(
             account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write
         )
     signer = None if key is None else key.public
-    return Released(drawn, out, _outside(raw, parameters), len(raw), expected, warned, signer)
+    hidden = (_outside(raw, parameters), parameters.unlisted(raw), len(raw))
+    return Released(drawn, out, *hidden, expected, warned, signer)
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

@@ -108,13 +108,13 @@ class Basic(ReleaseMethod):
             ),
         )
 
-    def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:
+    def expectation(self, claims: Claims, spread: float | None = None) -> Expectation | None:
         """The error of the median of normal claims with this noise, whose density at its centre is known."""
         length = self.range.length
         width = ExpectedError(self.epsilon, Neighbours("claim"), length, spread).stated
         scale = float(self.scale) * self.step
         height = erfcx(width / (sqrt(2) * scale)) / (2 * scale)
-        errors = 1 / (sqrt(2 * pi) * height * np.sqrt(np.maximum(pattern.per_object, 1)))
+        errors = 1 / (sqrt(2 * pi) * height * np.sqrt(np.maximum(claims.counts(), 1)))
         return Expectation(float(errors.mean()), WITHOUT * length, width)
 
     def to_dict(self) -> dict[str, Any]:

@@ -49,6 +49,7 @@ from crowdveil.releases.plain import draw, plain_densities
 from crowdveil.releases.posterior import DensityPosterior, bins_for, typical_spread
 from crowdveil.releases.result import Release, Status, check_per_object
 from crowdveil.releases.second_look import MOST_STEPS, weighted_histograms
+from crowdveil.releases.usefulness import claims_used, expectation, ways_out
 
 POOLED_NAME = "all objects"
 STEPS_FOR_PAIRS = 2000  # the default resolution: so many steps in the range
@@ -250,11 +251,13 @@ class Certified(ReleaseMethod):
         claims = super().used(claims)
         return _pooled(claims) if self.pooled else claims
 
+    def unlisted(self, claims: Claims) -> int:
+        """Claims about objects that are not on the list, where there is one."""
+        return 0 if self.objects is None else len(claims) - len(claims.about(self.objects))
+
     def left_out(self, claims: Claims) -> int:
         """Objects that lose all their claims to the cap; under add-remove every listed object is kept."""
-        if self.pooled or not self.neighbours.replaced:
-            return 0
-        return len(claims.objects) - len(self.used(claims).objects)
+        return int((claims_used(claims, self) == 0).sum()) if self.neighbours.replaced else 0
 
     def expected_error(self, spread: float | None = None) -> ExpectedError:
         """The error to expect by number of claims, if an object's claims spread so."""
@@ -264,32 +267,16 @@ class Certified(ReleaseMethod):
             estimator=self.estimator,
         )
 
-    def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:
+    def expectation(self, claims: Claims, spread: float | None = None) -> Expectation | None:
         """The error to expect; under add-remove None, since it would reveal the number of claims."""
-        return self.expected_error(spread).over(pattern.per_object) if self.neighbours.replaced else None
+        return expectation(claims, self, spread) if self.adjacency == "replace-one" else None
 
-    def refuse_useless(
-        self, pattern: Pattern, spread: float | None = None, *, uncapped: Pattern | None = None
-    ) -> None:
+    def refuse_useless(self, claims: Claims, spread: float | None = None) -> None:
         """Refuse an expected error of more than half of that without a release; under add-remove never."""
-        expected = self.expectation(pattern, spread)
+        expected = self.expectation(claims, spread)
         if expected is not None and not expected.useful:
-            ways = [*self._ways_out(pattern, uncapped or pattern, spread), "--insist goes on regardless"]
-            raise ParameterError(f"too few claims for this epsilon: {expected.sentence} ({', '.join(ways)})")
-
-    def _ways_out(self, pattern: Pattern, uncapped: Pattern, spread: float | None) -> list[str]:
-        """Options that would make a useless release useful, by what is expected of it."""
-        now, claims = self.expected_error(spread), pattern.per_object
-        ways = []
-        enough = now.enough_epsilon(claims)
-        if enough is not None:
-            ways.append(f"--epsilon {enough:g} would do")
-        single = replace(now, neighbours=Neighbours("claim"), delta=0.0)
-        if self.unit == "user" and single.over(uncapped.per_object).useful:
-            ways.append("--unit claim would do, but protects a person with k claims by k times epsilon only")
-        if not self.pooled and replace(now, pooled=True).over([claims.sum()]).useful:
-            ways.append("--pooled releases one distribution of all objects")
-        return ways
+            ways = ", ".join(ways_out(claims, self, spread))
+            raise ParameterError(f"too few claims for this epsilon: {expected.sentence} ({ways})")
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
         """`per_object` synthetic claims for every object."""

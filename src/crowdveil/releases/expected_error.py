@@ -20,9 +20,9 @@ under add-remove, where the error can be told for a stated number of claims only
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, floor, inf, log10, sqrt
+from math import inf, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -41,7 +41,6 @@ HIDDEN = {"bayes": (9.0, 1.32), "histogram": (10.3, 0.86)}  # by estimator: nois
 WITHOUT = 0.25  # of the range: the mean distance from its middle
 USUAL_SPREAD, POOLED_SPREAD = 0.1, 0.25  # of the range: claims of one object, and of all objects together
 USEFUL = 0.5  # of the error without any release: what a release may have at the most
-MOST_EPSILON = 1e4
 MOST_OBJECTS = 10_000  # that a cap is chosen for; of more, evenly spaced ones are taken
 ONE = 2**32  # shares of a claim are whole numbers of this part, so that sums do not depend on an order
 
@@ -114,18 +113,6 @@ class ExpectedError:
     def over(self, claims: ArrayLike) -> Expectation:
         """The expectation for objects with so many claims each: the mean of their errors."""
         return Expectation(float(self.of(claims).mean()), self.without, self.stated, pooled=self.pooled)
-
-    def enough_epsilon(self, claims: ArrayLike) -> float | None:
-        """The smallest epsilon of two digits at which such a release is useful; None if none is."""
-        low, high = self.epsilon, MOST_EPSILON
-        if not replace(self, epsilon=high).over(claims).useful:
-            return None
-        while high > 1.001 * low:
-            middle = sqrt(low * high)
-            useful = replace(self, epsilon=middle).over(claims).useful
-            low, high = (low, middle) if useful else (middle, high)
-        digit = 10.0 ** (floor(log10(high)) - 1)
-        return float(f"{ceil(high / digit) * digit:.2g}")
 
 
 @dataclass(frozen=True)

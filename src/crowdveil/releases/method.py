@@ -95,24 +95,24 @@ class ReleaseMethod(ABC):
             return claims
         return claims.clamped(self.range.low, self.range.high)[0]
 
+    def unlisted(self, claims: Claims) -> int:  # noqa: ARG002, most methods take no list
+        """How many claims are about objects that are not on the list of objects."""
+        return 0
+
     def left_out(self, claims: Claims) -> int:  # noqa: ARG002, most methods use all claims
         """How many objects have no claim among those that a release uses, and so are not in it."""
         return 0
 
-    def expectation(self, pattern: Pattern, spread: float | None = None) -> Expectation | None:  # noqa: ARG002
+    def expectation(self, claims: Claims, spread: float | None = None) -> Expectation | None:  # noqa: ARG002
         """The error to expect if an object's claims spread so; None if it is not known.
 
-        Like the promise it uses the pattern only where that is public.
+        Like the promise it depends on who made claims about what, never on a value, and only where that is
+        public.
         """
         return None
 
-    def refuse_useless(  # noqa: B027
-        self, pattern: Pattern, spread: float | None = None, *, uncapped: Pattern | None = None
-    ) -> None:
-        """Raise `ParameterError` if the public pattern shows that a release would be mostly noise.
-
-        `uncapped` is the pattern before any cap, by which other ways out are judged.
-        """
+    def refuse_useless(self, claims: Claims, spread: float | None = None) -> None:  # noqa: B027
+        """Raise `ParameterError` if the public pattern shows that a release would be mostly noise."""
 
     @abstractmethod
     def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
