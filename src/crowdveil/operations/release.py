@@ -111,7 +111,7 @@ def release(
         cost = cost_of(parameters, pattern, rng)
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         if expected is not None:
-            tell(expected.sentence)
+            tell(expected.sentence + ("" if expected.useful else ": that is of little use"))
         left_out = parameters.left_out(raw)
         if left_out:
             tell(f"objects of which the cap leaves no claim, and which are not in the release: {left_out:,}")
