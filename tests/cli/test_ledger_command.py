@@ -66,6 +66,10 @@ def test_spending_budget_and_what_is_left_are_shown(book: Ledger) -> None:
     assert _row(text, "trial", "each claim, replace-one, central", "5.1", "1e-6", "none", "-")
     assert _row(text, "trial", "each user, add-remove, central", "not bounded", "not bounded", "none", "-")
     assert _row(text, "marks", "each user, add-remove, central", "k", "0", "none", "-")
+    assert _row(text, "marks", "each user, replace-one, central", "2 k", "0", "none", "-")
+    assert _row(text, "marks", "each claim, add-remove, central", "1", "0", "none", "-")
+    assert _row(text, "marks", "each claim, replace-one, central", "2", "0", "none", "-")
+    assert "by up to twice the epsilon: see the row of replace-one" in text
     assert _row(text, "paper", "nobody", "unbounded", "unbounded", "none", "-")
     assert "drugs: seeded runs: 1. They are NOT PRIVATE" in text
     assert "trial: charges whose release was not written: 2." in text
@@ -122,8 +126,10 @@ def test_json_says_the_same(book: Ledger) -> None:
     }
     assert [spending["epsilon"] for spending in trial["spent"]] == [None, None, 5.1]
     assert [spending["not_bounded"] for spending in trial["spent"]] == [1, 1, 0]
-    assert [spending["epsilon"] for spending in marks["spent"]] == [None, 1.0]
-    assert [spending["epsilon_in_words"] for spending in marks["spent"]] == ["k", "1"]
+    assert [spending["epsilon"] for spending in marks["spent"]] == [None, None, 1.0, 2.0]
+    assert [spending["epsilon_in_words"] for spending in marks["spent"]] == ["k", "2 k", "1", "2"]
+    adjacencies = [spending["scope"]["adjacency"] for spending in marks["spent"]]
+    assert adjacencies == ["add-remove", "replace-one"] * 2
     assert (paper["unbounded"], paper["without_guarantee"], paper["left"]) == (True, 1, None)
     first, last = told["entries"][0], told["entries"][-1]
     assert (first["epsilon"], first["scope"], first["status"]) == (0.1, claim, "released")

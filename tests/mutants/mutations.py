@@ -399,6 +399,13 @@ LEDGER = (
         ("ledger/test_totals.py",),
     ),
     Mutation(
+        "add-remove without what a replaced value costs beside it",
+        "ledger/totals.py",
+        ' if scope.adjacency == "add-remove" else [scope]',
+        ' if scope.adjacency == "none" else [scope]',
+        ("ledger/test_totals.py",),
+    ),
+    Mutation(
         "a hard link with an account of its own",
         "ledger/store.py",
         "            new = replace(new, dataset=known_as(new.dataset, _read_datasets(db)))\n",

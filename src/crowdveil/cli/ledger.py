@@ -105,7 +105,7 @@ def _show(path: Path, dataset: str | None, totals: list[Total], entries: list[Ch
     say_table(header, [row for total in totals for row in _total_rows(total)])
     say("")
     remarks = [remark for total in totals for remark in _remarks(total)]
-    remarks += _about_users(totals)
+    remarks += _about_rows(totals)
     for remark in remarks:
         say(remark)
     if remarks:
@@ -152,14 +152,19 @@ def _remarks(total: Total) -> list[str]:
     return remarks
 
 
-def _about_users(totals: list[Total]) -> list[str]:
-    """What to know about the rows of users, and about rows beside each other."""
+def _about_rows(totals: list[Total]) -> list[str]:
+    """What to know about the rows of users and of add-remove, and about rows beside each other."""
     shown = [spending for total in totals if not total.without_guarantee for spending in total.spent]
     remarks = []
     if any(spending.bounded and spending.per_claim for spending in shown):
         remarks.append("k is the number of claims of a user, on which no public bound is on record.")
     if any(spending.scope.unit == "user" for spending in shown):
         remarks.append("A user is a name: a person with two names is two users.")
+    if any(spending.scope.adjacency == "add-remove" for spending in shown):
+        remarks.append(
+            "add-remove is about whether a claim or a user is there. What it says is hidden less well, by "
+            "up to twice the epsilon: see the row of replace-one."
+        )
     if any(len(total.spent) > 1 for total in totals):
         remarks.append("Every release counts in each row of its dataset, by what it costs there.")
     return remarks
