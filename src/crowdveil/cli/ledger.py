@@ -31,11 +31,19 @@ Budget = Annotated[
 
 
 def account_of(file: Path | None, dataset: str | None, source: str, budget: float | None) -> Account:
-    """Where an operation on the data in `source` is charged."""
+    """Where an operation on the data in `source` is charged; a name that is nearly on record is told."""
+    from crowdveil.cli.console import warn
     from crowdveil.ledger import Ledger, dataset_key, default_path
     from crowdveil.operations.spending import Account
 
-    return Account(Ledger(file or default_path()), dataset_key(dataset, source), budget)
+    account = Account(Ledger(file or default_path()), dataset_key(dataset, source), budget)
+    alike = account.ledger.named_alike(account.dataset)
+    if alike is not None:
+        warn(
+            f"the ledger knows {alike!r}, and {account.dataset!r} has an account of its own: if these are "
+            f"the same data, use one name (--dataset {alike!r})"
+        )
+    return account
 
 
 def ledger(
@@ -130,6 +138,8 @@ def _total_rows(total: Total) -> list[list[str]]:
 
 
 def _remarks(total: Total) -> list[str]:
+    from crowdveil.ledger import LARGE_DELTA, plain
+
     remarks = []
     if total.without_guarantee:
         remarks.append(
@@ -138,6 +148,13 @@ def _remarks(total: Total) -> list[str]:
         )
     elif any(spending.delta >= 1 for spending in total.spent):
         remarks.append(f"{total.dataset}: deltas add up to 1 or more. Nothing is promised there any longer.")
+    else:
+        remarks += [
+            f"{total.dataset}: deltas for {spending.scope} add up to {plain(spending.delta)}. With up to "
+            "that probability epsilon bounds nothing: this is nearly no guarantee."
+            for spending in total.spent
+            if spending.bounded and spending.delta > LARGE_DELTA
+        ]
     if not total.without_guarantee and any(spending.not_bounded for spending in total.spent):
         remarks.append(f"{total.dataset}: where a total is not bounded, some release promises nothing there.")
     if total.seeded:
