@@ -101,7 +101,12 @@ def release(
     """
     rng, engine = rng or secure(), engine or LocalEngine()
     with reserved_bundle(out, source, force=force) as places:
-        raw, warned = read_raw_claims(source, columns or {}, if_any=parameters.may_lack_claims)
+        raw, warned = read_raw_claims(
+            source,
+            columns or {},
+            if_any=parameters.may_lack_claims,
+            in_range=parameters.range is not None,
+        )
         parameters = parameters.settled(raw)
         claims = parameters.used(raw)
         pattern = Pattern.of(claims)
