@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -297,17 +298,60 @@ def test_a_table_without_rows_is_refused(make: Callable[[dict[str, Any]], Any]) 
 def test_a_table_without_rows_is_taken_where_there_may_be_none(
     make: Callable[[dict[str, Any]], Any],
 ) -> None:
-    table = make({"thing": [], "who": [], "score": []})
-    claims = Claims.from_frame_if_any(table, object="thing", user="who", value="score")
+    table = make(good())[:0]
+    claims = Claims.from_frame(table, object="thing", user="who", value="score", if_any=True)
     assert (len(claims), len(claims.objects), len(claims.users)) == (0, 0, 0)
     listed = claims.about(["b", "a"]).capped(3, keep_objects=True)
     assert listed.objects.to_list() == ["a", "b"]
     assert listed.counts().tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        *[("v", dtype) for dtype in (pl.Boolean, pl.Date, pl.Binary, pl.List(pl.Float64))],
+        *[(name, dtype) for name in "ou" for dtype in (pl.Float64, pl.Boolean, pl.Date, pl.Binary)],
+    ],
+)
+def test_a_column_of_the_wrong_kind_is_refused_with_rows_and_without(column: str, dtype: Any) -> None:
+    kinds = {"o": pl.String, "u": pl.String, "v": pl.Float64} | {column: dtype}
+    cells = {pl.String: "a", pl.Float64: 1.5, pl.Boolean: True, pl.Date: date(2020, 1, 1), pl.Binary: b"a"}
+    row = {name: [cells.get(kind, [1.0])] for name, kind in kinds.items()}
+    one = pl.DataFrame(row, schema=kinds)
+    for table in (one, one.head(0)):
+        words = refusal(lambda: Claims.from_frame(table, object="o", user="u", value="v", if_any=True))  # noqa: B023
+        assert f"column {column!r}" in words
+
+
+def test_columns_without_cells_and_types_are_taken_where_there_may_be_none() -> None:
+    nothing: list[Any] = [[], np.array([], dtype=object), pl.Series([])]
+    for column in nothing:
+        assert len(Claims.from_columns(column, column, column, if_any=True)) == 0
+    assert "differ in length" in refusal(lambda: Claims.from_columns([], [], [1.0], if_any=True))
+
+
+HUGE = [1e151, 1e308, float("inf"), -1e151, float("-inf"), "1e400", "-inf", "9" * 400]
+
+
+@pytest.mark.parametrize("huge", HUGE, ids=str)
+def test_a_range_clamps_every_number(huge: float | str) -> None:
+    values: list[Any] = [huge, str(3.0)] if isinstance(huge, str) else [huge, 3.0]
+    columns: Any = (["a", "a"], ["u", "v"], values)
+    assert "row 1 " in refusal(lambda: Claims.from_columns(*columns))
+    claims, outside = Claims.from_columns(*columns, saturate=True).clamped(0.0, 10.0)
+    assert outside == 1
+    assert claims.values.tolist() == ([0.0, 3.0] if str(huge).startswith("-") else [3.0, 10.0])
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), None, "text"])
+def test_what_is_no_number_is_refused_in_a_range_too(wrong: Any) -> None:
+    values = [wrong, "inf"] if isinstance(wrong, str) else [wrong, float("inf")]
+    assert "row 1 " in refusal(lambda: Claims.from_columns(["a", "b"], ["u", "u"], values, saturate=True))
+
+
 def test_whole_numbers_stay_whole_numbers_without_rows() -> None:
     table = pl.DataFrame(schema={"o": pl.Int32, "u": pl.String, "v": pl.Float64})
-    claims = Claims.from_frame_if_any(table, object="o", user="u", value="v")
+    claims = Claims.from_frame(table, object="o", user="u", value="v", if_any=True)
     assert claims.about([2, 10]).objects.to_list() == [2, 10]
 
 

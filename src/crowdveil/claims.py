@@ -40,7 +40,10 @@ class Claims:
     Invariants: each (object, user) occurs at most once, every value is finite, names are distinct and in
     Unicode normal form C, every object has a claim (except after `about`, and after `capped` with
     `keep_objects`), and arrays are read-only. `from_frame` and `from_columns` check all of this, and refuse
-    a table without rows; `from_frame_if_any` takes it.
+    a table without rows and values beyond `LARGEST_VALUE`. Where a refusal would give something away they
+    take both: `if_any`, there may be no row (an empty list counts as text; an array needs the type that it
+    would have with rows); `saturate`, numbers beyond the largest one, infinite ones too, count as the largest
+    one. That is for claims which a range will clamp, and no range goes further.
     """
 
     objects: pl.Series  # names of the N objects, ascending
@@ -50,34 +53,42 @@ class Claims:
     values: Floats  # (claims,), ascending inside an object
 
     @classmethod
-    def from_frame(cls, frame: Any, *, object: str, user: str, value: str, source: str = "claims") -> Claims:
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        object: str,
+        user: str,
+        value: str,
+        source: str = "claims",
+        if_any: bool = False,
+        saturate: bool = False,
+    ) -> Claims:
         """Claims from three columns of a Polars, pandas or Arrow table.
 
         `object`, `user` and `value` are names of columns; error messages call the table `source`.
         """
-        claims = cls.from_frame_if_any(frame, object=object, user=user, value=value, source=source)
-        return _some(claims, source)
-
-    @classmethod
-    def from_frame_if_any(
-        cls, frame: Any, *, object: str, user: str, value: str, source: str = "claims"
-    ) -> Claims:
-        """`from_frame` for a table that may have no row: where claims come and go, that must not show."""
         table = nw.from_native(frame, eager_only=True)
         for column in (object, user, value):
             if column not in table.columns:
                 raise InputError(f"{source}: there is no column {column!r}")
         columns = [column_of(table[column].to_native(), column, source) for column in (object, user, value)]
-        return _build(*columns, names=(object, user, value), source=source)
+        if not if_any:
+            _refuse_none(columns, source)
+        return _build(*columns, names=(object, user, value), source=source, saturate=saturate)
 
     @classmethod
-    def from_columns(cls, objects: Any, users: Any, values: Any) -> Claims:
+    def from_columns(
+        cls, objects: Any, users: Any, values: Any, *, if_any: bool = False, saturate: bool = False
+    ) -> Claims:
         """Claims from three columns of equal length: lists, NumPy arrays, or Polars or Arrow columns."""
         named = {"objects": objects, "users": users, "values": values}
         columns = [column_of(column, name, "claims") for name, column in named.items()]
         if len({len(column) for column in columns}) != 1:
             raise InputError("objects, users and values differ in length")
-        return _some(_build(*columns, names=("objects", "users", "values"), source="claims"), "claims")
+        if not if_any:
+            _refuse_none(columns, "claims")
+        return _build(*columns, names=tuple(named), source="claims", saturate=saturate)
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -202,23 +213,34 @@ def as_integers(labels: pl.Series) -> pl.Series:
     return labels
 
 
-def _some(claims: Claims, source: str) -> Claims:
-    """The claims, if there are any."""
-    if len(claims) == 0:
+def _refuse_none(columns: list[pl.Series], source: str) -> None:
+    if len(columns[0]) == 0:
         raise InputError(f"{source}: there are no claims (no data rows)")
-    return claims
 
 
-def _build(objects: pl.Series, users: pl.Series, values: pl.Series, *, names: Any, source: str) -> Claims:
-    """Claims from three checked columns, whose `names` are used in error messages."""
-    if len(values) == 0:
-        objects, users, values = (
-            column if column.dtype.is_integer() else pl.Series(column.name, [], dtype=pl.String)
-            for column in (objects, users, values)  # columns without cells may be of any kind
-        )
+def _typed(column: pl.Series) -> pl.Series:
+    """The column, as text if it has neither a type nor cells."""
+    untyped = len(column) == 0 and column.dtype in (pl.Null, pl.Object)
+    return pl.Series(column.name, [], dtype=pl.String) if untyped else column
+
+
+def _build(
+    objects: pl.Series,
+    users: pl.Series,
+    values: pl.Series,
+    *,
+    names: Any,
+    source: str,
+    saturate: bool = False,
+) -> Claims:
+    """Claims from three checked columns, whose `names` are used in error messages.
+
+    What kinds of columns are refused does not depend on whether they have cells.
+    """
+    objects, users, values = (_typed(column) for column in (objects, users, values))
     if len(values) >= MOST_ROWS:
         raise InputError(f"{source}: more than {MOST_ROWS:,} claims at once")
-    numbers = _numbers(values, names[2], source)
+    numbers = _numbers(values, names[2], source, saturate=saturate)
     object_codes, object_names = coded(objects, names[0], source)
     user_codes, user_names = coded(users, names[1], source)
     offsets = layout.starts(object_codes, len(object_names))
@@ -249,8 +271,8 @@ def refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
         raise InputError(f"{source}: column {column!r} {what} in {_rows(mask)}")
 
 
-def _numbers(values: pl.Series, column: str, source: str) -> Floats:
-    """The values as floats; an error names the rows that do not hold a finite number."""
+def _numbers(values: pl.Series, column: str, source: str, *, saturate: bool) -> Floats:
+    """The values as floats; an error names the rows that do not hold a number, or one that is too large."""
     refuse(values.is_null(), source, column, "is empty")
     if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
         text = values.cast(pl.String).str.strip_chars()
@@ -264,8 +286,10 @@ def _numbers(values: pl.Series, column: str, source: str) -> Floats:
     array = numbers.to_numpy()
     if array.size and not (array.min() >= -LARGEST_VALUE and array.max() <= LARGEST_VALUE):
         refuse(numbers.is_nan(), source, column, "is NaN")
-        refuse(numbers.is_infinite(), source, column, "is infinite")
-        refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
+        if not saturate:
+            refuse(numbers.is_infinite(), source, column, "is infinite")
+            refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
+        array = array.clip(-LARGEST_VALUE, LARGEST_VALUE)
     # Adding 0.0 turns -0.0 into 0.0: the two compare equal but print differently.
     return array + 0.0
 

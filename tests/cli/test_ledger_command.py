@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from conftest import Run
 from crowdveil.cli.ledger import ledger
 from crowdveil.errors import CrowdveilError, InputError, OutputError
 from crowdveil.guarantee import Guarantee, NoGuarantee
@@ -66,6 +67,10 @@ def test_spending_budget_and_what_is_left_are_shown(book: Ledger) -> None:
     assert _row(text, "trial", "each claim, replace-one, central", "5.1", "1e-6", "none", "-")
     assert _row(text, "trial", "each user, add-remove, central", "not bounded", "not bounded", "none", "-")
     assert _row(text, "marks", "each user, add-remove, central", "k", "0", "none", "-")
+    assert _row(text, "marks", "each user, replace-one, central", "2 k", "0", "none", "-")
+    assert _row(text, "marks", "each claim, add-remove, central", "1", "0", "none", "-")
+    assert _row(text, "marks", "each claim, replace-one, central", "2", "0", "none", "-")
+    assert "by up to twice the epsilon: see the row of replace-one" in text
     assert _row(text, "paper", "nobody", "unbounded", "unbounded", "none", "-")
     assert "drugs: seeded runs: 1. They are NOT PRIVATE" in text
     assert "trial: charges whose release was not written: 2." in text
@@ -75,6 +80,17 @@ def test_spending_budget_and_what_is_left_are_shown(book: Ledger) -> None:
     assert "Every release counts in each row of its dataset" in text
     assert "paper: releases without a differential privacy guarantee: 1." in text
     assert "drugs: charges whose release" not in text
+
+
+def test_large_deltas_are_told(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.sqlite3")
+    half = Guarantee(0.1, 0.005, "user", "replace-one", "central")
+    for _ in range(2):
+        book.charge("d", half, method="certified", seeded=False)
+    assert "nearly no guarantee" not in _told("--ledger", book.path)
+    book.charge("d", half, method="certified", seeded=False)
+    expected = "d: deltas for each user, replace-one, central add up to 0.015. With up to that probability"
+    assert expected in _told("--ledger", book.path)
 
 
 def test_entries_are_shown(book: Ledger) -> None:
@@ -122,8 +138,10 @@ def test_json_says_the_same(book: Ledger) -> None:
     }
     assert [spending["epsilon"] for spending in trial["spent"]] == [None, None, 5.1]
     assert [spending["not_bounded"] for spending in trial["spent"]] == [1, 1, 0]
-    assert [spending["epsilon"] for spending in marks["spent"]] == [None, 1.0]
-    assert [spending["epsilon_in_words"] for spending in marks["spent"]] == ["k", "1"]
+    assert [spending["epsilon"] for spending in marks["spent"]] == [None, None, 1.0, 2.0]
+    assert [spending["epsilon_in_words"] for spending in marks["spent"]] == ["k", "2 k", "1", "2"]
+    adjacencies = [spending["scope"]["adjacency"] for spending in marks["spent"]]
+    assert adjacencies == ["add-remove", "replace-one"] * 2
     assert (paper["unbounded"], paper["without_guarantee"], paper["left"]) == (True, 1, None)
     first, last = told["entries"][0], told["entries"][-1]
     assert (first["epsilon"], first["scope"], first["status"]) == (0.1, claim, "released")
@@ -152,6 +170,33 @@ def test_what_is_no_ledger_is_refused_in_one_line(tmp_path: Path, kind: str) -> 
     assert str(path) in str(done.exception)
     assert str(done.exception).isprintable()
     assert done.stdout == ""
+
+
+SCHEMA = '{"columns": {"object": {"values": ["o", "p"]}}}'
+COMMANDS = {
+    "release": ("release", "c.csv", "--method", "basic", "--epsilon", 1, "--range", "0:10", "-o", "{out}"),
+    "perturb": ("perturb", "c.csv", "--epsilon", 1, "--range", "0:10", "-o", "{out}.csv"),
+    "synthesize": ("synthesize", "c.csv", "--epsilon", 1, "--schema", "s.json", "-o", "{out}.csv"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_name_that_is_nearly_on_record_is_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    columns = "object\no\no\n" if command == "synthesize" else "object,user,value\no,u,1\no,v,2\n"
+    Path("c.csv").write_text(columns)
+    Path("s.json").write_text(SCHEMA)
+    for dataset, alike in (("Trial", None), ("trial", "Trial"), ("trial", None), (" Trial ", None)):
+        out = f"out{len(list(tmp_path.iterdir()))}"
+        arguments = [str(argument).format(out=out) for argument in COMMANDS[command]]
+        done = run(*arguments, "--dataset", dataset)
+        assert done.code == 0, done.err
+        assert ("the ledger knows" in done.err) == (alike is not None)
+        assert alike is None or f"--dataset {alike!r}" in done.err
+    totals = run("ledger", "--json").json()["datasets"]
+    assert [total["dataset"] for total in totals] == ["Trial", "trial"]
 
 
 def test_help_has_an_example() -> None:

@@ -43,6 +43,24 @@ def _files(folder: Path) -> dict[str, bytes]:
     } | {"released": b"".join(path.read_bytes() for path in folder.glob("out*/claims.csv"))}
 
 
+@pytest.mark.parametrize(("value", "end"), [("1e151", "7"), ("inf", "7"), ("-inf", "3")])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_number_decides_whether_there_is_an_output(
+    run: Run, two: tuple[Path, Path], way: str, value: str, end: str
+) -> None:
+    """The files are those of the end of the range."""
+    command, *options = WAYS[way]
+    header, first, *others = two[1].read_text().splitlines(keepends=True)
+    written = []
+    for source, cell in zip(two, (value, end), strict=True):
+        source.write_text("".join([header, f"{first.rpartition(',')[0]},{cell}\n", *others]))
+        out = source.with_name("out" if command == "release" else "out.parquet")
+        done = run(command, source, *options, "--range", "3:7", "-o", out, "--seed", 5)
+        assert done.code == 0, done.err
+        written.append(_files(source.parent))
+    assert written[0] == written[1]
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_files_exit_code_and_charge_do_not_depend_on_values_outside(
     run: Run, two: tuple[Path, Path], way: str

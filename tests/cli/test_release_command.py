@@ -363,6 +363,20 @@ def test_bad_files_are_refused_in_one_line_without_showing_data(run: Run, tmp_pa
 COMING_AND_GOING = ("--epsilon", 1, "--range", "0:10", "--adjacency", "add-remove")
 
 
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize(("column", "cell"), [("object", 1.5), ("user", True), ("value", True)])
+def test_a_column_of_the_wrong_kind_is_refused_however_many_rows_there_are(
+    run: Run, tmp_path: Path, column: str, cell: object, rows: int
+) -> None:
+    table = pl.DataFrame({"object": ["a"], "user": ["u"], "value": [3.0], column: [cell]})
+    table.head(rows).write_parquet(tmp_path / "c.parquet")
+    (tmp_path / "list").write_text("a\nb\n")
+    options = (*COMING_AND_GOING, "--unit", "claim", "--objects", tmp_path / "list")
+    done = run("release", tmp_path / "c.parquet", *options, "-o", tmp_path / "out")
+    assert done.code == 2
+    assert f"column {column!r}" in done.err
+
+
 @pytest.mark.parametrize("rows", ["", "a,u,3\n", "z,u,3\n"], ids=["none", "one", "one about something else"])
 @pytest.mark.parametrize("kind", ["claim", "user"])
 @pytest.mark.parametrize("pooled", [False, True])

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from charging import spend
+from charging import raw, spend
 
 from crowdveil.errors import ParameterError
 from crowdveil.ledger import BudgetExceeded, Ledger, dataset_key, default_path
@@ -114,3 +114,71 @@ def test_names_are_compared_as_nfc(book: Ledger) -> None:
     with pytest.raises(BudgetExceeded):
         spend(book, dataset="cafe\u0301")
     assert len(book.entries("cafe\u0301")) == 1
+
+
+@pytest.mark.parametrize("spelled", ["north  side", " north side", "north side ", "  north   side  "])
+def test_blanks_open_no_other_account(book: Ledger, spelled: str) -> None:
+    assert dataset_key(spelled, "-") == "north side"
+    spend(book, dataset="north side", budget=0.1)
+    with pytest.raises(BudgetExceeded):
+        spend(book, dataset=spelled)
+    assert len(book.entries(spelled)) == 1
+
+
+def test_names_that_were_kept_with_blanks_stay_found(book: Ledger) -> None:
+    _written_before(book, "north  side ")
+    for spelled in ("north side", "north  side ", "north  side"):
+        assert spend(book, dataset=spelled).dataset == "north  side "
+        assert book.totals(spelled) == book.totals()
+    assert len(book.entries()) == 4
+
+
+def test_a_hard_link_of_a_decomposed_path_is_found(book: Ledger, tmp_path: Path) -> None:
+    one, two = tmp_path / "cafe\u0301.csv", tmp_path / "two.csv"
+    one.touch()
+    two.hardlink_to(one)
+    first = spend(book, dataset=dataset_key(None, str(one)), budget=0.1)
+    assert first.dataset == str(one)  # as the file system spells it
+    with pytest.raises(BudgetExceeded):
+        spend(book, dataset=dataset_key(None, str(two)))
+    assert book.entries(str(two)) == book.entries(str(tmp_path / "caf\u00e9.csv")) == book.entries()
+
+
+def test_paths_that_were_kept_composed_stay_found(book: Ledger, tmp_path: Path) -> None:
+    one, two = tmp_path / "cafe\u0301.csv", tmp_path / "two.csv"
+    one.touch()
+    two.hardlink_to(one)
+    composed = str(tmp_path / "caf\u00e9.csv")
+    _written_before(book, composed)
+    for path in (one, two):
+        assert spend(book, dataset=dataset_key(None, str(path))).dataset == composed
+
+
+def test_blanks_in_paths_tell_files_apart(book: Ledger, tmp_path: Path) -> None:
+    for name in ("a b.csv", "a  b.csv", "a b.csv "):
+        (tmp_path / name).touch()
+        key = dataset_key(None, str(tmp_path / name))
+        assert spend(book, dataset=key).dataset == key == str(tmp_path / name)
+    assert len(book.totals()) == 3
+
+
+def test_names_that_differ_by_case_are_told(book: Ledger) -> None:
+    assert book.named_alike("trial") is None
+    assert not book.path.exists()
+    spend(book, dataset="Trial")
+    spend(book, dataset="/data/Trial")
+    assert book.named_alike("trial") == book.named_alike(" TRIAL ") == "Trial"
+    assert book.named_alike("\uff34rial") == "Trial"  # a T of full width
+    assert book.named_alike("Trial") is book.named_alike("trials") is book.named_alike("/data/trial") is None
+    spend(book, dataset="trial")
+    assert book.named_alike("trial") is None  # it has its account
+
+
+def _written_before(book: Ledger, dataset: str) -> None:
+    """A charge under a name that is kept otherwise today."""
+    spend(book, dataset="today")
+    with raw(book) as db:
+        (rule,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'charges_update'").fetchone()
+        db.execute("DROP TRIGGER charges_update")
+        db.execute("UPDATE charges SET dataset = ?", (dataset,))
+        db.execute(rule)

@@ -65,6 +65,23 @@ def test_the_users_of_claims_and_cells_and_the_budgets_scope_are_shown(book: Led
     assert only(book).left == 4
 
 
+@pytest.mark.parametrize("unit", ["claim", "user"])
+def test_beside_add_remove_stands_what_a_replaced_value_costs(book: Ledger, unit: Unit) -> None:
+    spend(book, promise(unit, "add-remove"))
+    assert spent(book, scope(unit, "add-remove")) == 1
+    assert spent(book, scope(unit)) == 2
+    shown = [spending.scope for spending in only(book).spent]
+    for each in shown:
+        if each.adjacency == "add-remove":
+            assert shown[shown.index(each) + 1] == scope(each.unit)
+
+
+def test_beside_a_budget_of_add_remove_stands_the_other_number_too(book: Ledger) -> None:
+    spend(book, promise("user", "add-remove"), seeded=True, budget=3)
+    assert [spending.scope for spending in only(book).spent] == [scope("user", "add-remove"), scope("user")]
+    assert only(book).left == 3
+
+
 def test_records_stand_for_themselves(book: Ledger) -> None:
     spend(book, promise("record", "replace-one", "local"))
     assert [spending.in_words() for spending in only(book).spent] == ["1"]
@@ -164,7 +181,7 @@ def test_a_ledger_of_version_2_is_read_and_goes_on(tmp_path: Path) -> None:
     drugs, trial, marks, paper = totals.values()
     assert [spending.in_words() for spending in drugs.spent] == ["1.5 k", "1.5"]
     assert drugs.left == Decimal("0.5")
-    assert [spending.in_words() for spending in trial.spent] == ["1 + 0.5 k", "2.5"]
+    assert [spending.in_words() for spending in trial.spent] == ["1 + 0.5 k", "2 + k", "2.5", "3"]
     assert [spending.in_words() for spending in marks.spent] == ["not bounded", "1"]
     assert paper.unbounded
     new = book.charge("drugs", claim(0.25), method="certified", seeded=False, claims_of_a_user=4)

@@ -67,6 +67,39 @@ def looking(book: Ledger, *, fails: bool = False) -> Looking:
     return parameters
 
 
+COMING_AND_GOING = [
+    Certified(1.0, TEN, unit="claim", adjacency="add-remove", objects=("a", "b")),
+    Certified(1.0, TEN, unit="user", cap=2, adjacency="add-remove", objects=("a", "b")),
+    Certified(1.0, TEN, unit="user", cap=2, adjacency="add-remove", pooled=True),
+]
+FEW: dict[str, tuple[list[str], list[str], list[float]]] = {
+    "none": ([], [], []),
+    "one": (["a"], ["u"], [3.0]),
+    "infinite": (["a"], ["u"], [float("inf")]),
+}
+
+
+@pytest.mark.parametrize("few", FEW)
+@pytest.mark.parametrize("parameters", COMING_AND_GOING)
+def test_where_claims_come_and_go_none_and_infinite_ones_are_released_too(
+    book: Ledger, parameters: Certified, few: str
+) -> None:
+    claims = Claims.from_columns(*FEW[few], if_any=True, saturate=True)
+    released = release(claims, parameters, ledger=book, dataset="d")
+    assert released.objects.to_list() == (["all objects"] if parameters.pooled else ["a", "b"])
+    assert len(released) == 30 * len(released.objects)
+    assert [entry.status for entry in book.entries()] == ["released"]
+
+
+@pytest.mark.parametrize("parameters", METHODS)
+def test_where_the_number_of_claims_is_public_none_are_refused(
+    book: Ledger, parameters: ReleaseMethod
+) -> None:
+    with pytest.raises(ParameterError, match="there are no claims"):
+        release(Claims.from_columns([], [], [], if_any=True), parameters, ledger=book, dataset="d")
+    assert book.entries() == []
+
+
 def test_it_is_the_public_name() -> None:
     assert crowdveil.release is release
 

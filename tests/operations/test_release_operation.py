@@ -17,12 +17,14 @@ from crowdveil.operations.release import release
 from crowdveil.operations.spending import Account
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, seeded
+from crowdveil.releases.attempts import Attempts
 from crowdveil.releases.basic import Basic
 from crowdveil.releases.certified import Certified
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.priscrowd import PrisCrowd
 from crowdveil.releases.registry import RELEASES
 from crowdveil.releases.result import Release
+from crowdveil.releases.smoothed import Smoothed
 from crowdveil.simulation.claims import SimulatedClaims
 
 TEN = Range(0, 10)
@@ -68,12 +70,15 @@ def test_a_release_is_written_charged_and_complete(
 LISTED = tuple(f"object-{number}" for number in range(1, 7))
 
 
+COME_AND_GO = ["2 k", "4 k", "2", "4"]  # what is said costs twice as much as who is there
+
+
 @pytest.mark.parametrize(
     ("parameters", "claims_of_a_user", "spent"),
     [
         (Certified(2.0, TEN, unit="claim"), 6, ["12", "2"]),
         (Certified(8.0, TEN, unit="user", cap=2), 2, ["8"]),
-        (Certified(2.0, TEN, unit="claim", adjacency="add-remove", objects=LISTED), None, ["2 k", "2"]),
+        (Certified(2.0, TEN, unit="claim", adjacency="add-remove", objects=LISTED), None, COME_AND_GO),
         (Basic(1.0, TEN), 6, ["6", "1"]),
         (PrisCrowd(), None, []),
     ],
@@ -241,3 +246,28 @@ def test_objects_that_lose_all_claims_to_the_cap_are_told_where_they_are_public(
     told.clear()
     release(str(source), coming, tmp_path / "other", account, tell=told.append)
     assert told == []
+
+
+LARGE_DELTAS = [
+    Certified(2.0, TEN, unit="user", cap=1, delta=0.0101),
+    Smoothed(range=TEN, bandwidth=0.5, per_object=2, delta=0.5),
+    Attempts(range=TEN, bandwidth=0.5, k=2, attempts=1, delta=0.99),
+]
+
+
+@pytest.mark.parametrize("parameters", LARGE_DELTAS, ids=lambda parameters: parameters.name)
+def test_a_large_delta_is_refused_unless_somebody_insists(
+    source: str, parameters: ReleaseMethod, account: Account, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=r"is nearly no guarantee.*--insist"):
+        release(source, parameters, tmp_path / "out", account)
+    assert statuses(account) == []
+    assert list(tmp_path.iterdir()) == []
+    release(source, parameters, tmp_path / "out", account, insist=True)
+    assert statuses(account) == ["released"]
+
+
+def test_a_delta_of_a_hundredth_is_accepted(source: str, account: Account, tmp_path: Path) -> None:
+    parameters = Certified(9.0, TEN, unit="user", cap=1, delta=0.01)
+    release(source, parameters, tmp_path / "out", account, rng=seeded(1))
+    assert account.ledger.entries()[0].delta is not None

@@ -71,7 +71,7 @@ def test_however_few_claims_there_are_the_release_looks_the_same(way: str, few: 
     options = EVERY_WAY[way] if "pooled" in EVERY_WAY[way] else {**EVERY_WAY[way], "objects": ("a", "b")}
     parameters = Certified(1.0, TEN, adjacency="add-remove", **options)
     frame = pl.DataFrame(FEW[few], schema={"o": pl.String, "u": pl.String, "v": pl.Float64}, orient="row")
-    claims = parameters.used(Claims.from_frame_if_any(frame, object="o", user="u", value="v"))
+    claims = parameters.used(Claims.from_frame(frame, object="o", user="u", value="v", if_any=True))
     made = release(claims, parameters, rng=seeded(1), engine=LocalEngine(1))
     assert parameters.may_lack_claims
     assert made.objects.to_list() == (["all objects"] if parameters.pooled else ["a", "b"])

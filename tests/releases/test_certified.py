@@ -279,7 +279,7 @@ def test_a_release_promises_what_it_was_asked_for() -> None:
 
 def test_results_depend_neither_on_threads_nor_on_the_order_of_rows() -> None:
     frame = SimulatedClaims(users=25, objects=40).frame(rng=seeded(2))
-    names = {"object": "object", "user": "user", "value": "value"}
+    names: dict[str, Any] = {"object": "object", "user": "user", "value": "value"}
     shuffled = Claims.from_frame(frame.sample(fraction=1, shuffle=True, seed=3), **names)
     straight = Claims.from_frame(frame, **names)
     parameters = Certified(2.0, Range(0, 10), unit="claim")

@@ -31,11 +31,19 @@ Budget = Annotated[
 
 
 def account_of(file: Path | None, dataset: str | None, source: str, budget: float | None) -> Account:
-    """Where an operation on the data in `source` is charged."""
+    """Where an operation on the data in `source` is charged; a name that is nearly on record is told."""
+    from crowdveil.cli.console import warn
     from crowdveil.ledger import Ledger, dataset_key, default_path
     from crowdveil.operations.spending import Account
 
-    return Account(Ledger(file or default_path()), dataset_key(dataset, source), budget)
+    account = Account(Ledger(file or default_path()), dataset_key(dataset, source), budget)
+    alike = account.ledger.named_alike(account.dataset)
+    if alike is not None:
+        warn(
+            f"the ledger knows {alike!r}, and {account.dataset!r} has an account of its own: if these are "
+            f"the same data, use one name (--dataset {alike!r})"
+        )
+    return account
 
 
 def ledger(
@@ -105,7 +113,7 @@ def _show(path: Path, dataset: str | None, totals: list[Total], entries: list[Ch
     say_table(header, [row for total in totals for row in _total_rows(total)])
     say("")
     remarks = [remark for total in totals for remark in _remarks(total)]
-    remarks += _about_users(totals)
+    remarks += _about_rows(totals)
     for remark in remarks:
         say(remark)
     if remarks:
@@ -130,6 +138,8 @@ def _total_rows(total: Total) -> list[list[str]]:
 
 
 def _remarks(total: Total) -> list[str]:
+    from crowdveil.ledger import LARGE_DELTA, plain
+
     remarks = []
     if total.without_guarantee:
         remarks.append(
@@ -138,6 +148,13 @@ def _remarks(total: Total) -> list[str]:
         )
     elif any(spending.delta >= 1 for spending in total.spent):
         remarks.append(f"{total.dataset}: deltas add up to 1 or more. Nothing is promised there any longer.")
+    else:
+        remarks += [
+            f"{total.dataset}: deltas for {spending.scope} add up to {plain(spending.delta)}. With up to "
+            "that probability epsilon bounds nothing: this is nearly no guarantee."
+            for spending in total.spent
+            if spending.bounded and spending.delta > LARGE_DELTA
+        ]
     if not total.without_guarantee and any(spending.not_bounded for spending in total.spent):
         remarks.append(f"{total.dataset}: where a total is not bounded, some release promises nothing there.")
     if total.seeded:
@@ -152,14 +169,19 @@ def _remarks(total: Total) -> list[str]:
     return remarks
 
 
-def _about_users(totals: list[Total]) -> list[str]:
-    """What to know about the rows of users, and about rows beside each other."""
+def _about_rows(totals: list[Total]) -> list[str]:
+    """What to know about the rows of users and of add-remove, and about rows beside each other."""
     shown = [spending for total in totals if not total.without_guarantee for spending in total.spent]
     remarks = []
     if any(spending.bounded and spending.per_claim for spending in shown):
         remarks.append("k is the number of claims of a user, on which no public bound is on record.")
     if any(spending.scope.unit == "user" for spending in shown):
         remarks.append("A user is a name: a person with two names is two users.")
+    if any(spending.scope.adjacency == "add-remove" for spending in shown):
+        remarks.append(
+            "add-remove is about whether a claim or a user is there. What it says is hidden less well, by "
+            "up to twice the epsilon: see the row of replace-one."
+        )
     if any(len(total.spent) > 1 for total in totals):
         remarks.append("Every release counts in each row of its dataset, by what it costs there.")
     return remarks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdveil.cli.ledger import Budget, Dataset, LedgerFile
+from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
 from crowdveil.cli.options import Force, Json, ObjectColumn, Seed, UserColumn, ValueColumn, parse_range
 from crowdveil.errors import ParameterError
 from crowdveil.local.registry import MECHANISMS
@@ -91,10 +91,8 @@ def perturb(
     """
     from crowdveil.cli.console import announce_compiling, say, say_json, warn, warn_outside
     from crowdveil.files.writing import STDOUT
-    from crowdveil.ledger import Ledger, dataset_key, default_path
     from crowdveil.operations.perturb import NoisyClaims, Request
     from crowdveil.operations.perturb import perturb as perturb_file
-    from crowdveil.operations.spending import Account
 
     if as_json and out == STDOUT:
         raise ParameterError("--json and noisy claims on standard output exclude each other: add -o PATH")
@@ -107,7 +105,7 @@ def perturb(
     assert limits is not None
     columns = {"object": object, "user": user, "value": value}
     request = Request(claims, str(mechanism), limits, epsilon, options, objects, users, columns, seed)
-    account = Account(Ledger(ledger or default_path()), dataset_key(dataset, claims), budget)
+    account = account_of(ledger, dataset, claims, budget)
     announce_compiling()
     result = perturb_file(request, account, out, force=force)
     for message in result.warnings:

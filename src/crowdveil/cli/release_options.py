@@ -59,7 +59,8 @@ Reliability = Annotated[
     typer.Option(help="certified, histogram: share spent on weighing users [0, or 0.7 if it pays]."),
 ]
 Insist = Annotated[
-    bool, typer.Option("--insist", help="certified: go on where claims and epsilon are too few.")
+    bool,
+    typer.Option("--insist", help="Go on where claims and epsilon are too few (certified), or delta large."),
 ]
 Spread = Annotated[
     float | None,

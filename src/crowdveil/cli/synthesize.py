@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from crowdveil.cli.ledger import Budget, Dataset, LedgerFile
+from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
 from crowdveil.cli.options import Force, Json, Seed
 from crowdveil.errors import ParameterError
 from crowdveil.synthesis.registry import METHODS
@@ -61,14 +61,12 @@ def synthesize(
     """
     from crowdveil.cli.console import announce_compiling, randomness, say, say_json, warn, working
     from crowdveil.files.writing import STDOUT
-    from crowdveil.ledger import Ledger, dataset_key, default_path
     from crowdveil.operations import synthesize as operation
-    from crowdveil.operations.spending import Account
 
     if as_json and out == STDOUT:
         raise ParameterError("--json and records on standard output exclude each other: add -o PATH")
     announce_compiling()
-    account = Account(Ledger(ledger or default_path()), dataset_key(dataset, records), budget)
+    account = account_of(ledger, dataset, records, budget)
     with working(None):
         result = operation.synthesize(
             records,

@@ -61,6 +61,7 @@ def read_claims(
 def read_claims_as_told(
     path: str,
     if_any: bool = False,
+    saturate: bool = False,
     /,
     *,
     object: str | None = None,
@@ -69,12 +70,12 @@ def read_claims_as_told(
 ) -> tuple[Claims, Certificate | None]:
     """Claims, and the certificate that the file carries; with the parameters of `read_claims`.
 
-    With `if_any` the file may have no row below its header.
+    `if_any` and `saturate` are those of `Claims.from_frame`.
     """
     file = _TableFile(path)
     certificate = file.certificate()
-    build = Claims.from_frame_if_any if if_any else Claims.from_frame
-    return build(**_three_columns(file, object, user, value)), certificate
+    columns = _three_columns(file, object, user, value)
+    return Claims.from_frame(**columns, if_any=if_any, saturate=saturate), certificate
 
 
 def read_labels_as_told(

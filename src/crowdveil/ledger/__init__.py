@@ -17,12 +17,13 @@ a charge fits), `names` (of datasets and of the file), `schema` (tables and trig
 """
 
 from crowdveil.ledger.budgets import BudgetExceeded
-from crowdveil.ledger.entries import Budget, Charge, Spending, Total, plain
+from crowdveil.ledger.entries import LARGE_DELTA, Budget, Charge, Spending, Total, plain
 from crowdveil.ledger.names import dataset_key, default_path
 from crowdveil.ledger.schema import LEDGER_VERSION
 from crowdveil.ledger.store import Ledger
 
 __all__ = [
+    "LARGE_DELTA",
     "LEDGER_VERSION",
     "Budget",
     "BudgetExceeded",

@@ -10,6 +10,7 @@ from typing import Any
 from crowdveil.accounting.events import Event
 from crowdveil.guarantee import Scope
 
+LARGE_DELTA = 0.01  # a promise that may fail more often than this is nearly none
 EXACT = Context(prec=1000)  # digits enough for the sum of any two doubles, so nothing is rounded
 
 

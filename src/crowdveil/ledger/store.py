@@ -20,7 +20,7 @@ from crowdveil.guarantee import Guarantee, Promise, Scope
 from crowdveil.ledger.budgets import admit, standing_budget
 from crowdveil.ledger.entries import Budget, Charge, Total, decimal
 from crowdveil.ledger.key import signing_key
-from crowdveil.ledger.names import checked, known_as
+from crowdveil.ledger.names import checked, known_as, named_alike
 from crowdveil.ledger.schema import APPLICATION, LEDGER_VERSION, schema
 from crowdveil.ledger.totals import total_of
 from crowdveil.signing import SigningKey
@@ -67,8 +67,8 @@ class Ledger:
         The first `budget` of a dataset declares it in the scope of this promise and cannot be changed; it
         counts every release by what that costs in its scope. Raises `BudgetExceeded` if the charge does not
         fit or nothing bounds its cost there, and `ParameterError` if the budget differs from the declared
-        one; then nothing is written. A dataset that is the path of a file is charged where another path of
-        that file was (`names.known_as`).
+        one; then nothing is written. A dataset is charged where the same name was, however it is spelled, or
+        another path of the same file (`names.known_as`).
         """
         if claims_of_a_user is not None:
             check_whole(claims_of_a_user, "the number of claims of a user")
@@ -125,14 +125,8 @@ class Ledger:
     def statement(self, dataset: str | None = None) -> tuple[list[Total], list[Charge]]:
         """Totals and their charges, read in one transaction; a missing file holds none."""
         name = None if dataset is None else checked(dataset)
-        try:
-            self.path.stat()
-        except FileNotFoundError:
-            return [], []
-        except OSError as error:
-            raise InputError(f"{self.path}: the ledger cannot be read ({error.strerror})") from None
-        with self._transaction(write=False) as db:
-            if not self._holds_a_ledger(db):
+        with self._reading() as db:
+            if db is None:
                 return [], []
             try:
                 name = name and known_as(name, _read_datasets(db))
@@ -143,6 +137,29 @@ class Ledger:
         for charge in charges:
             by_dataset.setdefault(charge.dataset, []).append(charge)
         return [total_of(key, own, budgets.get(key)) for key, own in by_dataset.items()], charges
+
+    def named_alike(self, dataset: str) -> str | None:
+        """The dataset on record from which the name of a new one differs only by case, if there is one."""
+        with self._reading() as db:
+            return None if db is None else named_alike(checked(dataset), _read_datasets(db))
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """A transaction that changes nothing; None if nothing is recorded yet."""
+        if not self._is_there():
+            yield None
+            return
+        with self._transaction(write=False) as db:
+            yield db if self._holds_a_ledger(db) else None
+
+    def _is_there(self) -> bool:
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise InputError(f"{self.path}: the ledger cannot be read ({error.strerror})") from None
+        return True
 
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:

@@ -19,7 +19,11 @@ UPWARD = Context(prec=6, rounding=ROUND_CEILING)  # of deltas that follow from o
 
 
 def total_of(dataset: str, charges: Sequence[Charge], budget: Budget | None) -> Total:
-    """The total of a dataset, in the scopes of its charges and its budget and in those of their users."""
+    """The total of a dataset: in the scopes of its charges and its budget, and in those that belong to them.
+
+    To a scope of claims or cells belongs the one of their users. To one of add-remove, which hides whether a
+    unit is there, belongs the replace-one of the same unit, which hides what it says and costs twice as much.
+    """
     return Total(
         dataset=dataset,
         spent=tuple(spending_in(scope, charges) for scope in _scopes(charges, budget)),
@@ -45,7 +49,13 @@ def _scopes(charges: Sequence[Charge], budget: Budget | None) -> list[Scope]:
     if budget is not None:
         named.append(budget.scope)
     users = [replace(scope, unit="user") for scope in named if scope.unit in ("claim", "cell")]
-    return sorted(dict.fromkeys([*named, *users]), key=lambda scope: scope.unit != "user")
+    shown = [belonging for scope in [*named, *users] for belonging in _with_replaced(scope)]
+    return sorted(dict.fromkeys(shown), key=lambda scope: scope.unit != "user")
+
+
+def _with_replaced(scope: Scope) -> list[Scope]:
+    """A scope and, for add-remove, the replace-one of the same unit: each is printed with the other."""
+    return [scope, replace(scope, adjacency="replace-one")] if scope.adjacency == "add-remove" else [scope]
 
 
 def _added(spending: Spending, charge: Charge, scope: Scope) -> Spending:

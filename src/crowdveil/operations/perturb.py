@@ -241,4 +241,4 @@ def _read(request: Request) -> tuple[Claims, tuple[str, ...]]:
     """The claims, and a warning if they are noisy; reports about every cell are refused."""
     if read_cell_reports(request.source) is not None:
         raise InputError(f"{request.source}: these are reports already")
-    return read_raw_claims(request.source, request.columns)
+    return read_raw_claims(request.source, request.columns, in_range=True)

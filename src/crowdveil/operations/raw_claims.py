@@ -18,13 +18,14 @@ SIMILAR_NAMES = (
 
 
 def read_raw_claims(
-    path: str, columns: Mapping[str, str | None], *, if_any: bool = False
+    path: str, columns: Mapping[str, str | None], *, if_any: bool = False, in_range: bool = False
 ) -> tuple[Claims, tuple[str, ...]]:
     """The claims in a file, and what to say about their origin and the names of their users.
 
-    With `if_any` there may be none.
+    With `if_any` there may be none. With `in_range` a range will clamp them, so that every number is taken,
+    infinite ones too: whether there is an output must not depend on a value.
     """
-    claims, certificate = read_claims_as_told(path, if_any, **columns)
+    claims, certificate = read_claims_as_told(path, if_any, in_range, **columns)
     warnings = [] if certificate is None else [NOT_RAW.format(kind=certificate.kind)]
     similar = similar_names(claims.users)
     if similar:

@@ -11,6 +11,8 @@ from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.ledger import LARGE_DELTA
 from crowdveil.operations.raw_claims import read_raw_claims
 from crowdveil.operations.release_claims import cost_of
 from crowdveil.operations.spending import Account, spend
@@ -87,7 +89,8 @@ def release(
     rng, engine:
         Where draws come from and where the work is done; by default secure, and all cores.
     insist:
-        Go on where the public pattern of claims tells that the release will be little but noise.
+        Go on where the public pattern of claims tells that the release will be little but noise, or where
+        delta is large.
     force:
         Replace a bundle that is there.
     spread:
@@ -99,7 +102,12 @@ def release(
     """
     rng, engine = rng or secure(), engine or LocalEngine()
     with reserved_bundle(out, source, force=force) as places:
-        raw, warned = read_raw_claims(source, columns or {}, if_any=parameters.may_lack_claims)
+        raw, warned = read_raw_claims(
+            source,
+            columns or {},
+            if_any=parameters.may_lack_claims,
+            in_range=parameters.range is not None,
+        )
         expected = parameters.expectation(raw, spread)
         if expected is None and spread is not None:
             raise ParameterError("a stated spread is of no use: no error can be told for these parameters")
@@ -108,6 +116,8 @@ def release(
         parameters = parameters.settled(raw)
         claims = parameters.used(raw)
         pattern = Pattern.of(claims)
+        if not insist:
+            _refuse_large_delta(parameters.promise(pattern))
         cost = cost_of(parameters, pattern, rng)
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         if expected is not None:
@@ -126,6 +136,15 @@ def release(
     signer = None if key is None else key.public
     hidden = (_outside(raw, parameters), parameters.unlisted(raw), len(raw))
     return Released(drawn, out, *hidden, expected, warned, signer)
+
+
+def _refuse_large_delta(promise: Promise) -> None:
+    """Refuse a promise that may fail so often that its epsilon says little; no budget limits a delta."""
+    if isinstance(promise, Guarantee) and promise.delta > LARGE_DELTA:
+        raise ParameterError(
+            f"a delta of {promise.delta:g} is nearly no guarantee: with up to that probability epsilon "
+            f"bounds nothing (--delta 1e-6 is usual, {LARGE_DELTA:g} the most, --insist goes on regardless)"
+        )
 
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:

@@ -46,7 +46,8 @@ def release(
     Parameters
     ----------
     claims:
-        The raw claims; they are not part of the result.
+        The raw claims; they are not part of the result. Where claims come and go there may be none, and a
+        range clamps every number: `Claims.from_columns(..., if_any=True, saturate=True)` takes all of that.
     parameters:
         The method with its parameters, such as `Certified(epsilon=1, range=Range(0, 10))`.
     ledger:
@@ -67,6 +68,8 @@ def release(
         raise ParameterError("a dataset and a budget belong to a ledger: name one with ledger=")
     if ledger is not None and dataset is None:
         raise ParameterError("a ledger keeps account by name: name the data with dataset=")
+    if len(claims) == 0 and not parameters.may_lack_claims:
+        raise ParameterError("there are no claims: only a release under add-remove hides that")
     rng, engine = rng or secure(), engine or LocalEngine()
     parameters = parameters.settled(claims)
     used = parameters.used(claims)

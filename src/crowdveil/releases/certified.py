@@ -231,6 +231,7 @@ class Certified(ReleaseMethod):
             assumptions.append("who made claims about which objects is public")
         elif not self.pooled:
             assumptions.append("the list of objects was declared, not read off the claims")
+        assumptions.append("every row is well formed: a number, at most one for each user and object")
         assumptions.append("whatever else is published from the same claims is added to the ledger")
         if self.cap is not None:
             assumptions.append(f"at most {self.cap} claims of a user were used, chosen without their values")
