@@ -528,6 +528,7 @@ STREAMS = (
 
 PERTURB, SYNTHESIZE = "operations/test_perturb.py", "operations/test_synthesize_operation.py"
 READING, KINDS = "certificates/test_certificate_reading.py", "certificates/test_kinds_of_files.py"
+EXACT_PATHS = "files/test_exact_paths.py"
 
 LOCAL = (
     Mutation(
@@ -634,6 +635,27 @@ LOCAL = (
         "    if own.kind != given.kind or _mechanism(own) != _mechanism(given):\n",
         "    if own.kind != given.kind:\n",
         ("cli/test_law.py",),
+    ),
+    Mutation(
+        "a CSV file whose name is taken for a pattern of names",
+        "files/exact_paths.py",
+        "return pl.read_csv(_exactly(source), glob=False, **options)",
+        "return pl.read_csv(_exactly(source), **options)",
+        (EXACT_PATHS,),
+    ),
+    Mutation(
+        "a Parquet file whose name is taken for a pattern of names",
+        "files/exact_paths.py",
+        "return pl.scan_parquet(_exactly(source), glob=False, ",
+        "return pl.scan_parquet(_exactly(source), ",
+        (EXACT_PATHS,),
+    ),
+    Mutation(
+        "a folder ~ taken for the home folder",
+        "files/exact_paths.py",
+        "os.fspath(Path(source).absolute())",
+        "os.fspath(source)",
+        (EXACT_PATHS,),
     ),
     Mutation(
         "reports that name fewer objects than their promise is about",

@@ -21,6 +21,7 @@ from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.certificates.signature import stated
 from crowdveil.errors import InputError
+from crowdveil.files.exact_paths import Source, parquet_metadata
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
 from crowdveil.files.places import File
 from crowdveil.files.published import CERTIFICATE, check_files
@@ -149,14 +150,14 @@ def _tied_to(certificate: Certificate, rows: str) -> Certificate:
     return replace(certificate, contents={**certificate.contents, DIGEST: rows})
 
 
-def told_by_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
+def told_by_parquet(file: Source, source: str) -> Checked | None:
     """The certificate in the metadata of a Parquet file, if there is one; rows are not looked at."""
     with _as_parquet(source):
-        text = pl.read_parquet_metadata(file).get(KEY)
+        text = parquet_metadata(file).get(KEY)
     return None if text is None else read_text(text, source)
 
 
-def in_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
+def in_parquet(file: Source, source: str) -> Checked | None:
     """The certificate in the metadata of a Parquet file, if there is one; refused if the rows are others.
 
     Certificates of versions 1 and 2 tell no digest of the rows. Signed ones do, or speak for something else.

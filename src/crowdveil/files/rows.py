@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+from crowdveil.files.exact_paths import Source, scan_parquet
 
 ROWS_AT_ONCE = 2**16
 _NUMBERS = frozenset(
@@ -29,12 +29,9 @@ def rows_of_frame(frame: pl.DataFrame) -> str:
     return _rows(frame.schema, frame.iter_slices(ROWS_AT_ONCE))
 
 
-def rows_of_parquet(file: str | Path | BytesIO) -> str:
-    """The digest of the rows of a Parquet file, which is read in parts; errors are those of Polars.
-
-    Give a path or bytes in memory: Polars' threads would share the place in a file that is open.
-    """
-    table = pl.scan_parquet(file)
+def rows_of_parquet(file: Source) -> str:
+    """The digest of the rows of a Parquet file, which is read in parts; errors are those of Polars."""
+    table = scan_parquet(file)
     schema = table.collect_schema()
     return _rows(schema, table.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True))
 
