@@ -19,7 +19,7 @@ from polars.exceptions import PanicException, PolarsError
 from crowdveil.claims import Claims, as_integers
 from crowdveil.errors import InputError
 from crowdveil.files.exact_paths import read_csv, read_parquet, scan_parquet
-from crowdveil.files.first_line import digest, take_line, unpacked
+from crowdveil.files.first_line import take_line, unpacked
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
 
@@ -229,7 +229,7 @@ class _TableFile:
             return None
         from crowdveil.files.certificates import in_first_line  # which loads the mechanisms
 
-        return in_first_line(line, digest(BytesIO(self._data)), self.label)
+        return in_first_line(line, BytesIO(self._data), self.label)
 
     def certificate(self) -> Certificate | None:
         """The certificate that the file carries, or that was written beside it."""

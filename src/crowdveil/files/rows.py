@@ -21,6 +21,7 @@ _NUMBERS = frozenset(
     {pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64}
     | {pl.Float32, pl.Float64, pl.Boolean}
 )  # anything else is hashed as text
+ROWS_DIGEST = "rows_sha256"  # the entry of a certificate's contents; never the one of bytes
 _FORM = "crowdveil rows, form 1"
 
 
