@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from crowdveil.errors import ParameterError
@@ -98,3 +99,25 @@ def test_what_is_no_key_file_is_refused_without_a_word_of_it() -> None:
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     with pytest.raises(ParameterError, match="another kind"):
         PublicKey.from_pem(other.public_bytes(serialization.Encoding.PEM, form))
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+@pytest.mark.parametrize(
+    "y",
+    [
+        *(0, 1, 2**255 - 20),  # of order 4, 1 and 2
+        *(2**255 - 19, 2**255 - 18),  # the first two written in another way
+        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,  # of order 8
+        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+    ],
+)
+def test_keys_that_everybody_can_sign_with_are_refused(y: int, sign: int) -> None:
+    """The points of small order, with which one signature fits many messages, or all of them."""
+    raw = (y + sign * 2**255).to_bytes(32, "little")
+    pem = Ed25519PublicKey.from_public_bytes(raw).public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    with pytest.raises(ParameterError, match="one holder alone"):
+        PublicKey.from_pem(pem)
+    with pytest.raises(ParameterError, match="one holder alone"):
+        PublicKey.from_text(b64encode(raw).decode())

@@ -17,13 +17,22 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from crowdveil.errors import ParameterError
 
 FINGERPRINT_DIGITS, GROUP = 32, 4  # 128 bits: nobody finds another key with the same ones
+_P = 2**255 - 19  # the curve is -x^2 + y^2 = 1 + d x^2 y^2, modulo this
+_D = -121665 * pow(121666, -1, _P) % _P
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """The public half of a key: 32 bytes."""
+    """The public half of a key: 32 bytes.
+
+    Raises `ParameterError` for one of the few that everybody can sign anything with.
+    """
 
     raw: bytes
+
+    def __post_init__(self) -> None:
+        if _of_small_order(self.raw):
+            raise ParameterError("is not a public key that one holder alone can sign with")
 
     @property
     def fingerprint(self) -> str:
@@ -117,3 +126,13 @@ def _bytes_of(text: str, size: int) -> bytes:
     if len(data) != size or b64encode(data).decode("ascii") != text:
         raise ParameterError(f"is not {size} bytes in base64")
     return data
+
+
+def _of_small_order(raw: bytes) -> bool:
+    """Whether a public key is one of the curve's eight points that 8 takes to zero.
+
+    With such a key a signature is right whatever it signs. These points have y = 1 or -1 (order 1 or 2),
+    y = 0 (order 4), or double to y = 0, which is x^2 = -y^2 (order 8) and so d y^4 + 2 y^2 = 1.
+    """
+    y = (int.from_bytes(raw, "little") & (2**255 - 1)) % _P  # without the sign of x
+    return y * (y**2 - 1) * (_D * y**4 + 2 * y**2 - 1) % _P == 0

@@ -107,6 +107,11 @@ def test_what_files_told_before_they_had_certificates_is_still_read(name: str) -
     assert checked.recomputed == (kind != "synthetic records")
     if kind == "noisy claims":
         assert read_claims_as_told(str(BEFORE / name))[1] == checked.certificate
+        # How many claims a user has was not kept: nothing is told as if they had one.
+        assert "claims_of_a_user" not in checked.certificate.public
+        assert checked.certificate.user_promise is None
+        assert checked.certificate.levels()[1].times == "their number"
+        assert "a person with 1 claim" not in explain(str(BEFORE / name)).text()
     if kind == "reports":
         reports = read_cell_reports(str(BEFORE / name))
         assert reports is not None

@@ -269,7 +269,10 @@ def test_a_forger_who_signs_anew_is_refused_by_the_named_key(out: Path, key: Pat
 def test_a_removed_signature_is_told_and_refused_where_a_key_is_named(out: Path, key: Path) -> None:
     _change(out / "certificate.json", lambda given: given.pop("signature"))
     assert "Not signed" in _words(out)
-    assert "Consistent: its numbers follow from its method and parameters" in _words(out)
+    assert (
+        "Consistent: its numbers, not its words, follow from its method, parameters and public numbers"
+        in _words(out)
+    )
     told = {"signature": None, "recomputed": True, "files": list(FILES), "rows": False}
     assert explain(str(out)).checks == told
     assert "is not signed" in _refused(out, key)

@@ -131,7 +131,7 @@ def test_rows_changed_in_step_with_their_digest_are_noticed_by_the_signature(mak
         stated["contents"]["sha256"] = digest(BytesIO(rows))
     else:
         rows = rows[:-1]
-        stated["contents"]["sha256"] = rows_of_frame(rows)
+        stated["contents"]["rows_sha256"] = rows_of_frame(rows)
     _write(path, rows, stated)
     assert "the signature is not one of what it says now" in _refused(path)
 
@@ -145,10 +145,83 @@ def test_a_signature_cannot_be_removed_where_a_key_is_named(run: Run, make: Make
     _write(path, _rows(path), stated)
     assert explain(str(path)).checks["signature"] is None
     assert "is not signed" in _refused(path, Path("key.pem"))
-    del stated["contents"]["sha256"]
-    if path.suffix == ".parquet":  # as files of version 2 are
-        _write(path, _rows(path), stated)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_table_without_the_digest_of_its_rows_is_refused_unless_it_is_an_old_one(
+    make: Make, name: str
+) -> None:
+    path = make(name)
+    stated = _stated(path)
+    del stated["signature"]
+    stated["contents"].pop("rows_sha256" if path.suffix == ".parquet" else "sha256")
+    _write(path, _rows(path), stated)
+    assert "its rows are not those" in _refused(path)
+    if path.suffix == ".parquet":  # those of version 2 had none
+        _write(path, _rows(path), _without(stated, "levels") | {"schema_version": 2})
         assert explain(str(path)).checks["rows"] is False
+
+
+def _without(stated: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in stated.items() if key != name}
+
+
+@pytest.mark.parametrize("name", ["noisy.csv", "noisy.parquet"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_nobody_has_more_claims_than_the_certificate_of_noisy_claims_tells(
+    run: Run, make: Make, name: str, version: int
+) -> None:
+    """Each user has two, and the promise to a user is that about one, changed in step."""
+    path = make(name)
+    stated = _without(_stated(path), "signature")
+    assert stated["public"]["claims_of_a_user"] == 2
+    stated["public"]["claims_of_a_user"] = 1
+    for told in (stated["user_promise"], stated["levels"][1]):
+        told["epsilon"] = stated["promise"]["epsilon"]
+    if version == 2:
+        stated = _without(stated, "levels") | {"schema_version": 2}
+    _write(path, _rows(path), stated)
+    assert "public.claims_of_a_user is 1, and some user has more" in _refused(path)
+    done = run("discover", path)
+    assert done.code == 2
+    assert "public.claims_of_a_user is 1" in done.err
+
+
+def test_noisy_claims_without_users_are_none(make: Make) -> None:
+    path = make("noisy.parquet")
+    stated = _without(_without(_stated(path), "signature"), "levels") | {"schema_version": 2}
+    del stated["contents"]["rows_sha256"]
+    rows = pl.read_parquet(path)
+    _write(path, rows.drop("user"), stated)
+    assert "has no column user" in _refused(path)
+
+
+def test_as_many_objects_are_named_as_the_promise_of_reports_is_about(make: Make) -> None:
+    path = make("reports.parquet")
+    stated = _without(_stated(path), "signature")
+    assert len(stated["contents"]["objects"]) == stated["public"]["objects"] == 2
+    stated["public"]["objects"] = 1
+    for told in (stated["user_promise"], stated["levels"][1]):
+        told["epsilon"] = stated["promise"]["epsilon"]
+    _write(path, _rows(path), stated)
+    assert "public.objects is not the number" in _refused(path)
+
+
+def test_a_digest_of_rows_is_none_of_bytes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the digest of a Parquet file's rows is the hash of, as the rows of a CSV file."""
+    path, hashed = make("noisy.parquet"), []
+    dumps = json.dumps
+
+    def noted(data: Any) -> str:
+        hashed.append(dumps(data))
+        return str(hashed[-1])
+
+    with monkeypatch.context() as patched:
+        patched.setattr("json.dumps", noted)
+        rows_of_frame(pl.read_parquet(path))
+    forged = Path("forged.csv")
+    forged.write_bytes(line_of(_stated(path)) + hashed[-1].encode())
+    assert "its rows are not those" in _refused(forged.absolute())
 
 
 def test_a_signed_certificate_speaks_for_nothing_but_its_own_data(run: Run, make: Make) -> None:

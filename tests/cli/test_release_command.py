@@ -65,6 +65,21 @@ def test_basic_promises_the_epsilon_it_was_given(run: Run, claims_csv: Path, tmp
     assert promise["adjacency"] == "replace-one"
 
 
+def test_what_is_seeded_says_so_wherever_it_can(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    for name, more in (("private", ()), ("seeded", ("--seed", 1))):
+        out = tmp_path / name
+        done = run("release", claims_csv, "--method", "uniform", *more, "-o", out, "--json")
+        assert done.code == 0, done.err
+        told = [
+            str(done.json().get("warning")),
+            str(pl.read_parquet_metadata(out / "claims.parquet").get("crowdveil warning")),
+            (out / "certificate.json").read_text(),
+            (out / "public.html").read_text(),
+        ]
+        assert ["NOT PRIVATE" in text for text in told] == [name == "seeded"] * 4
+        assert run("evaluate", out, "--claims", claims_csv).code == 0
+
+
 def test_a_certificate_holds_no_seed_hash_or_raw_count(run: Run, claims_csv: Path, tmp_path: Path) -> None:
     run("release", claims_csv, "--method", "priscrowd", "--seed", 987654321, "-o", tmp_path / "out")
     text = (tmp_path / "out" / "certificate.json").read_text()

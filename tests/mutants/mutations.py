@@ -605,6 +605,7 @@ STREAMS = (
 
 PERTURB, SYNTHESIZE = "operations/test_perturb.py", "operations/test_synthesize_operation.py"
 READING, KINDS = "certificates/test_certificate_reading.py", "certificates/test_kinds_of_files.py"
+EXACT_PATHS, SIGNED_TABLES = "files/test_exact_paths.py", "certificates/test_signed_tables.py"
 
 LOCAL = (
     Mutation(
@@ -666,15 +667,15 @@ LOCAL = (
     Mutation(
         "rows of a CSV file that are not compared with its certificate",
         "files/certificates.py",
-        'f"{source}, first line")\n    if checked.certificate.contents.get(DIGEST) != rows:\n',
-        'f"{source}, first line")\n    if DIGEST not in checked.certificate.contents:\n',
+        "    if checked.certificate.contents.get(DIGEST) != digest(rows):\n",
+        "    if DIGEST not in checked.certificate.contents:\n",
         ("files/test_first_line.py",),
     ),
     Mutation(
         "a certificate in a CSV file that need not tell the digest of the rows",
         "files/certificates.py",
-        'f"{source}, first line")\n    if checked.certificate.contents.get(DIGEST) != rows:\n',
-        'f"{source}, first line")\n    if checked.certificate.contents.get(DIGEST, rows) != rows:\n',
+        "    if checked.certificate.contents.get(DIGEST) != digest(rows):\n",
+        "    if checked.certificate.contents.get(DIGEST, told := digest(rows)) != told:\n",
         ("files/test_first_line.py",),
     ),
     Mutation(
@@ -713,20 +714,68 @@ LOCAL = (
         ("cli/test_law.py",),
     ),
     Mutation(
+        "a CSV file whose name is taken for a pattern of names",
+        "files/exact_paths.py",
+        "return pl.read_csv(_exactly(source), glob=False, **options)",
+        "return pl.read_csv(_exactly(source), **options)",
+        (EXACT_PATHS,),
+    ),
+    Mutation(
+        "a Parquet file whose name is taken for a pattern of names",
+        "files/exact_paths.py",
+        "return pl.scan_parquet(_exactly(source), glob=False, ",
+        "return pl.scan_parquet(_exactly(source), ",
+        (EXACT_PATHS,),
+    ),
+    Mutation(
+        "a folder ~ taken for the home folder",
+        "files/exact_paths.py",
+        "os.fspath(Path(source).absolute())",
+        "os.fspath(source)",
+        (EXACT_PATHS,),
+    ),
+    Mutation(
         "reports that name fewer objects than their promise is about",
-        "files/cell_reports.py",
-        '    if len(objects) != certificate.public["objects"]:\n',
-        '    if len(objects) < certificate.public["objects"] - 1:\n',
-        ("cli/test_perturb_cells.py",),
+        "certificates/recomputation.py",
+        "    if not isinstance(names, list) or len(names) != objects:\n",
+        "    if not isinstance(names, list) or len(names) < objects - 1:\n",
+        (SIGNED_TABLES, "cli/test_perturb_cells.py"),
     ),
 )
 
 # --- signatures ---------------------------------------------------------------------------------------------
 
 SIGNATURES, LEDGER_KEY = "certificates/test_signatures.py", "ledger/test_ledger_key.py"
-SIGNED_TABLES = "certificates/test_signed_tables.py"
 
 SIGNED = (
+    Mutation(
+        "a public key that everybody can sign with",
+        "signing.py",
+        '    y = (int.from_bytes(raw, "little") & (2**255 - 1)) % _P',
+        '    y = int.from_bytes(raw, "little")',
+        ("test_signing.py",),
+    ),
+    Mutation(
+        "public keys of order 8",
+        "signing.py",
+        "return y * (y**2 - 1) * (_D * y**4 + 2 * y**2 - 1) % _P == 0",
+        "return y * (y**2 - 1) % _P == 0",
+        ("test_signing.py",),
+    ),
+    Mutation(
+        "users with more noisy claims than their promise is about",
+        "files/certificates.py",
+        "    if found is not None and found > most:\n",
+        "    if found is None:\n",
+        (SIGNED_TABLES,),
+    ),
+    Mutation(
+        "rows of a CSV file that are those of a Parquet file's digest",
+        "files/rows.py",
+        'ROWS_DIGEST = "rows_sha256"',
+        'ROWS_DIGEST = "sha256"',
+        (SIGNED_TABLES,),
+    ),
     Mutation(
         "a signature that does not cover the digests of files",
         "certificates/signature.py",
@@ -789,8 +838,8 @@ SIGNED = (
     Mutation(
         "rows of a Parquet file that are not compared with their digest",
         "files/certificates.py",
-        "        rows = rows_of_parquet(file)\n    if checked.certificate.contents.get(DIGEST) != rows:\n",
-        "        rows = rows_of_parquet(file)\n    if False:\n",
+        "if tied and checked.certificate.contents.get(ROWS_DIGEST) != rows_of_parquet(_from_start(file)):",
+        "if tied and ROWS_DIGEST not in checked.certificate.contents:",
         (SIGNED_TABLES,),
     ),
     Mutation(
@@ -803,8 +852,8 @@ SIGNED = (
     Mutation(
         "a signed certificate that speaks for any table",
         "files/certificates.py",
-        "(DIGEST not in checked.certificate.contents and checked.signer is None)",
-        "DIGEST not in checked.certificate.contents",
+        "tied = checked.must_be_tied or ROWS_DIGEST in checked.certificate.contents",
+        "tied = ROWS_DIGEST in checked.certificate.contents",
         (SIGNED_TABLES,),
     ),
     Mutation(

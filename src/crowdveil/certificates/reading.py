@@ -69,6 +69,8 @@ class Checked:
         Names of the published files that were compared with their digests; None if none were looked at.
     rows:
         Whether the rows of the table that carries it were compared with their digest.
+    version:
+        Of its form; 0 is what files told before they had certificates.
 
     """
 
@@ -78,6 +80,12 @@ class Checked:
     expected: bool = False
     files: tuple[str, ...] | None = None
     rows: bool = False
+    version: int = SCHEMA_VERSION
+
+    @property
+    def must_be_tied(self) -> bool:
+        """Whether it speaks for a table only if it tells a digest of the rows; early ones need not."""
+        return self.version >= FIRST_SIGNED
 
 
 def read_text(text: str, source: str) -> Checked:
@@ -101,7 +109,7 @@ def read_text(text: str, source: str) -> Checked:
         checked = _checked(_certificate(stated, version), version)
         if version >= FIRST_SIGNED:
             _check_levels(stated["levels"], checked.certificate)
-        return replace(checked, signer=by)
+        return replace(checked, signer=by, version=version)
     except ParameterError as error:
         raise InputError(f"{source}: was edited or is damaged: {error}") from None
 
@@ -112,13 +120,17 @@ def _before_certificates(stated: dict[str, Any], source: str) -> Checked:
         if type(stated["format"]) is not int or stated["format"] != 1:
             raise ParameterError("it has another format")
         if "mechanism" not in stated:
-            return Checked(_synthetic_of_format_1(stated), recomputed=False)
+            return Checked(_synthetic_of_format_1(stated), recomputed=False, version=0)
         certificate = _perturbed_of_format_1(stated)
-        promise, user_promise, _ = recomputed(certificate)
+        if certificate.kind == "reports":
+            promise, user_promise, _ = recomputed(certificate)
+        else:  # how many claims a user has was not kept; what is promised about one does not depend on it
+            promise, user_promise = recomputed(replace(certificate, public={"claims_of_a_user": 1}))[0], None
         field = difference(certificate.promise, promise)
         if field is not None:
             raise ParameterError(f"promise.{field} is not the one of the mechanism and its parameters")
-        return Checked(replace(certificate, promise=promise, user_promise=user_promise), recomputed=True)
+        told = replace(certificate, promise=promise, user_promise=user_promise)
+        return Checked(told, recomputed=True, version=0)
     except ParameterError as error:
         raise InputError(f"{source}: what it tells of itself cannot be used ({error})") from None
     except (KeyError, TypeError, AttributeError):
@@ -127,7 +139,7 @@ def _before_certificates(stated: dict[str, Any], source: str) -> Checked:
 
 def _perturbed_of_format_1(stated: dict[str, Any]) -> Certificate:
     reports = "objects" in stated
-    public: dict[str, Any] = {"claims_of_a_user": 1}
+    public: dict[str, Any] = {}
     if reports:
         public = {"objects": len(stated["objects"]), "declared": stated["declared"] is True}
     seeded = stated["seeded"] is not False

@@ -98,6 +98,9 @@ def _noisy_claims(certificate: Certificate) -> Recomputed:
 def _reports(certificate: Certificate) -> Recomputed:
     mechanism = Description(certificate.method, certificate.parameters).build()
     objects, declared = _public(certificate, "objects", int), _public(certificate, "declared", bool)
+    names = certificate.contents.get("objects")
+    if not isinstance(names, list) or len(names) != objects:
+        raise ParameterError("public.objects is not the number of objects that contents.objects names")
     cell, user = mechanism.promise("cell"), mechanism.promise("user", objects)
     return promised(cell, declared=declared), promised(user, declared=declared), False
 

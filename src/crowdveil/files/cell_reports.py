@@ -20,6 +20,7 @@ from crowdveil.arrays import Ints
 from crowdveil.certificates.certificate import of_reports
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.certificates import in_parquet, metadata_of, told_by_parquet
+from crowdveil.files.exact_paths import read_parquet, scan_parquet
 from crowdveil.files.places import File
 from crowdveil.files.reading import STDIN, has_parquet_magic
 from crowdveil.files.reservation import Reservation, reserved
@@ -60,8 +61,8 @@ def read_cell_reports(path: str) -> Reports | None:
             return None
         in_parquet(path, path)  # refuses other rows
         certificate = told.certificate
-        own_places = ["place"] if "place" in pl.read_parquet_schema(path) else []
-        frame = pl.read_parquet(path, columns=["user", "report", *own_places])
+        own_places = ["place"] if "place" in scan_parquet(path).collect_schema() else []
+        frame = read_parquet(path, ["user", "report", *own_places])
     except (OSError, pl.exceptions.PolarsError):
         raise InputError(f"{path}: cannot be read as Parquet, or lacks the columns user and report") from None
     if frame.height == 0:
@@ -74,8 +75,6 @@ def read_cell_reports(path: str) -> Reports | None:
         raise InputError(f"{path}: a report is missing, added or in another place than perturb wrote it")
     mechanism: CellMechanism = Description(certificate.method, certificate.parameters).build()
     objects = _objects(certificate.contents, path)
-    if len(objects) != certificate.public["objects"]:
-        raise InputError(f"{path}: does not name as many objects as its promise is about")
     rows = _rows(frame["report"], *mechanism.row(len(objects)), path)
     return Reports(
         *(objects, users, mechanism, rows),

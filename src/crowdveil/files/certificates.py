@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -21,11 +21,12 @@ from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.certificates.signature import stated
 from crowdveil.errors import InputError
+from crowdveil.files.exact_paths import Source, parquet_metadata, read_csv, scan_parquet
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
 from crowdveil.files.places import File
 from crowdveil.files.published import CERTIFICATE, check_files
 from crowdveil.files.reservation import Reservation, reserved
-from crowdveil.files.rows import rows_of_frame, rows_of_parquet
+from crowdveil.files.rows import ROWS_DIGEST, rows_of_frame, rows_of_parquet
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.files.writing import STDOUT, check_stdout, is_parquet, write_to_stdout
 from crowdveil.plain_data import to_json
@@ -70,7 +71,7 @@ def _of_file(path: str) -> Checked:
         table = unpacked(file)
         line = take_line(table, source)
         if line is not None:
-            return in_first_line(line, digest(table), source)
+            return in_first_line(line, table, source)
         beside = None if path == STDIN else beside_csv(path)
         return beside or read_text(_decoded(table.read(LARGEST_FILE + 1), source), source)
 
@@ -137,43 +138,48 @@ def csv_parts(
     buffer = BytesIO()
     frame.write_csv(buffer)
     buffer.seek(0)
-    return line_of(stated(_tied_to(certificate, digest(buffer)), key)), buffer.getbuffer()
+    return line_of(stated(_tied(certificate, DIGEST, digest(buffer)), key)), buffer.getbuffer()
 
 
 def metadata_of(frame: pl.DataFrame, certificate: Certificate, key: SigningKey | None) -> dict[str, str]:
     """The certificate of a table as the metadata of a Parquet file, with the digest of the rows."""
-    return {KEY: to_json(stated(_tied_to(certificate, rows_of_frame(frame)), key))}
+    return {KEY: to_json(stated(_tied(certificate, ROWS_DIGEST, rows_of_frame(frame)), key))}
 
 
-def _tied_to(certificate: Certificate, rows: str) -> Certificate:
-    return replace(certificate, contents={**certificate.contents, DIGEST: rows})
+def _tied(certificate: Certificate, name: str, rows: str) -> Certificate:
+    return replace(certificate, contents={**certificate.contents, name: rows})
 
 
-def told_by_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
+def told_by_parquet(file: Source, source: str) -> Checked | None:
     """The certificate in the metadata of a Parquet file, if there is one; rows are not looked at."""
     with _as_parquet(source):
-        text = pl.read_parquet_metadata(file).get(KEY)
+        text = parquet_metadata(file).get(KEY)
     return None if text is None else read_text(text, source)
 
 
-def in_parquet(file: str | Path | BytesIO, source: str) -> Checked | None:
+def in_parquet(file: Source, source: str) -> Checked | None:
     """The certificate in the metadata of a Parquet file, if there is one; refused if the rows are others.
 
-    Certificates of versions 1 and 2 tell no digest of the rows. Signed ones do, or speak for something else.
+    Certificates of versions 1 and 2 tell no digest of the rows. Later ones do, or speak for something else.
     """
     checked = told_by_parquet(file, source)
-    if checked is None or (DIGEST not in checked.certificate.contents and checked.signer is None):
-        return checked
-    if not isinstance(file, str | Path):
-        file.seek(0)
+    if checked is None:
+        return None
+    tied = checked.must_be_tied or ROWS_DIGEST in checked.certificate.contents
     with _as_parquet(source):
-        rows = rows_of_parquet(file)
-    if checked.certificate.contents.get(DIGEST) != rows:
-        raise InputError(
-            f"{source}: its rows are not those that its certificate tells of: some were changed, or all were "
-            "written anew. Use the file as it was written"
-        )
-    return replace(checked, rows=True)
+        if tied and checked.certificate.contents.get(ROWS_DIGEST) != rows_of_parquet(_from_start(file)):
+            raise InputError(
+                f"{source}: its rows are not those that its certificate tells of: some were changed, or all "
+                "were written anew. Use the file as it was written"
+            )
+        _check_users(checked, lambda: scan_parquet(_from_start(file)), source)
+    return replace(checked, rows=tied)
+
+
+def _from_start(file: Source) -> Source:
+    if isinstance(file, BytesIO):
+        file.seek(0)
+    return file
 
 
 @contextmanager
@@ -185,14 +191,17 @@ def _as_parquet(source: str) -> Iterator[None]:
         raise InputError(f"{source}: cannot be read as Parquet") from None
 
 
-def in_first_line(line: str, rows: str, source: str) -> Checked:
-    """The certificate in the first line of a CSV file; `rows` is the digest of what follows."""
+def in_first_line(line: str, rows: BinaryIO, source: str) -> Checked:
+    """The certificate in the first line of a CSV file; `rows` stands at what follows."""
     checked = read_text(line, f"{source}, first line")
-    if checked.certificate.contents.get(DIGEST) != rows:
+    start = rows.tell()
+    if checked.certificate.contents.get(DIGEST) != digest(rows):
         raise InputError(
             f"{source}: its rows are not those that its first line tells of: some were changed, or all were "
             "written anew. Use the file as it was written; or remove the line, and what it promises"
         )
+    rows.seek(start)
+    _check_users(checked, lambda: _users(BytesIO(rows.read())), source)
     return replace(checked, rows=True)
 
 
@@ -200,11 +209,11 @@ def beside_csv(path: str) -> Checked | None:
     """The certificate in a file beside a CSV file, if there is one; refused if it is about another table."""
     for beside in (Path(f"{path}{ending}") for ending in BESIDE):
         if beside.exists():
-            return _tied(path, beside)
+            return _in_file(beside, path)
     return None
 
 
-def _tied(path: str, beside: Path) -> Checked:
+def _in_file(beside: Path, path: str) -> Checked:
     """The certificate in `beside`, which must tell the digest of the table."""
     try:
         checked = read_text(beside.read_text(encoding="utf-8"), str(beside))
@@ -217,4 +226,27 @@ def _tied(path: str, beside: Path) -> Checked:
             f"{path}: is not the file that {beside} tells of, or was changed; "
             "perturb anew, or remove the latter if these are plain claims"
         )
+    _check_users(checked, lambda: _users(path), path)
     return replace(checked, rows=True)
+
+
+def _users(table: Source) -> pl.LazyFrame:
+    return read_csv(table, columns=["user"], infer_schema=False).lazy()
+
+
+def _check_users(checked: Checked, table: Callable[[], pl.LazyFrame], source: str) -> None:
+    """Raise `InputError` if a user has more noisy claims in a table than its certificate tells."""
+    most = checked.certificate.public.get("claims_of_a_user")
+    if checked.certificate.kind != "noisy claims" or most is None:
+        return
+    try:
+        found = table().group_by("user").len().select(pl.col("len").max()).collect().item()
+    except pl.exceptions.NoDataError:
+        return
+    except pl.exceptions.PolarsError:
+        raise InputError(f"{source}: has no column user, of which its certificate tells") from None
+    if found is not None and found > most:
+        raise InputError(
+            f"{source}: was edited or is damaged: public.claims_of_a_user is {most}, and some user has more "
+            "claims than that"
+        )

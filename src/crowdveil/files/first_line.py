@@ -17,7 +17,7 @@ from crowdveil.errors import InputError
 
 PREFIX = b"#crowdveil "
 LONGEST = 2**24  # bytes of the line
-DIGEST = "sha256"  # the entry of a certificate's contents
+DIGEST = "sha256"  # the entry of a certificate's contents, for bytes
 GZIP = b"\x1f\x8b"  # how a gzipped file begins
 _BLOCK = 2**20  # bytes
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some programs put at the start of a file

@@ -18,7 +18,8 @@ from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims, as_integers
 from crowdveil.errors import InputError
-from crowdveil.files.first_line import digest, take_line, unpacked
+from crowdveil.files.exact_paths import read_csv, read_parquet, scan_parquet
+from crowdveil.files.first_line import take_line, unpacked
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
 
@@ -229,7 +230,7 @@ class _TableFile:
             return None
         from crowdveil.files.certificates import in_first_line  # which loads the mechanisms
 
-        return in_first_line(line, digest(BytesIO(self._data)), self.label)
+        return in_first_line(line, BytesIO(self._data), self.label)
 
     def certificate(self) -> Certificate | None:
         """The certificate that the file carries, or that was written beside it."""
@@ -263,8 +264,8 @@ class _TableFile:
     def _names(self) -> list[str]:
         if self._separator is None:
             with quiet_stderr():
-                return list(pl.read_parquet_schema(self._stream()))
-        head = pl.read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
+                return scan_parquet(self._stream()).collect_schema().names()
+        head = read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
         return head.columns
 
     def read(self, columns: list[str], *, empty_rows: bool = False) -> pl.DataFrame:
@@ -277,10 +278,8 @@ class _TableFile:
         with self._plain_errors():
             if self._separator is None:
                 with quiet_stderr():
-                    return pl.read_parquet(self._stream(), columns=columns)
-            cells = pl.read_csv(
-                self._stream(), separator=self._separator, infer_schema=False, columns=columns
-            )
+                    return read_parquet(self._stream(), columns)
+            cells = read_csv(self._stream(), separator=self._separator, infer_schema=False, columns=columns)
         if not empty_rows:
             filled = cells.select(pl.any_horizontal(pl.all().fill_null("") != "")).to_series().arg_true()
             return cells.head(int(filled[-1]) + 1 if len(filled) else 0)

@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+from crowdveil.files.exact_paths import Source, scan_parquet
 
 ROWS_AT_ONCE = 2**16
 _NUMBERS = frozenset(
     {pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64}
     | {pl.Float32, pl.Float64, pl.Boolean}
 )  # anything else is hashed as text
+ROWS_DIGEST = "rows_sha256"  # the entry of a certificate's contents; never the one of bytes
 _FORM = "crowdveil rows, form 1"
 
 
@@ -29,12 +30,9 @@ def rows_of_frame(frame: pl.DataFrame) -> str:
     return _rows(frame.schema, frame.iter_slices(ROWS_AT_ONCE))
 
 
-def rows_of_parquet(file: str | Path | BytesIO) -> str:
-    """The digest of the rows of a Parquet file, which is read in parts; errors are those of Polars.
-
-    Give a path or bytes in memory: Polars' threads would share the place in a file that is open.
-    """
-    table = pl.scan_parquet(file)
+def rows_of_parquet(file: Source) -> str:
+    """The digest of the rows of a Parquet file, which is read in parts; errors are those of Polars."""
+    table = scan_parquet(file)
     schema = table.collect_schema()
     return _rows(schema, table.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdveil.certificates.certificate import of_release
+from crowdveil.certificates.certificate import SEEDED_WARNING, of_release
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
@@ -45,6 +45,7 @@ class Released:
             "private_out": str(private_path(self.out)),
             "method": self.release.method,
             "seeded": self.release.seeded,
+            **({"warning": SEEDED_WARNING} if self.release.seeded else {}),
             "synthetic": self.release.synthetic,
             "signed_by": self.signer and self.signer.fingerprint,
             "promise": self.release.promise.to_dict(),

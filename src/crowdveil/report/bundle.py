@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from pyarrow.parquet import ParquetWriter
 
-from crowdveil.certificates.certificate import of_release
+from crowdveil.certificates.certificate import SEEDED_WARNING, of_release
 from crowdveil.certificates.signature import stated
 from crowdveil.claims import Claims
 from crowdveil.errors import OutputError
@@ -26,6 +26,7 @@ from crowdveil.signing import SigningKey
 PUBLIC_FILES = frozenset({"claims.parquet", "claims.csv", CERTIFICATE, "public.html"})
 PRIVATE_FILES = frozenset({"steward.html", "statuses.csv", "weights.csv"})
 ROWS_AT_ONCE = 1_000_000
+WARNING = "crowdveil warning"  # of the Parquet metadata
 
 
 def private_path(out: Path) -> Path:
@@ -81,6 +82,8 @@ def _write_claims(release: Release, folder: Path) -> None:
     parts = release.parts(ROWS_AT_ONCE)
     first = next(parts)
     schema = first.to_arrow().schema
+    if release.seeded:
+        schema = schema.with_metadata({WARNING: SEEDED_WARNING})
     with (
         (folder / "claims.csv").open("wb") as csv,
         ParquetWriter(folder / "claims.parquet", schema, compression="zstd") as parquet,

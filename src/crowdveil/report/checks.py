@@ -42,7 +42,10 @@ def _signature(checked: Checked) -> str:
 
 def _numbers(checked: Checked) -> str:
     if checked.recomputed:
-        return "Consistent: its numbers follow from its method and parameters, which was computed again."
+        return (
+            "Consistent: its numbers, not its words, follow from its method, parameters and public numbers, "
+            "which was computed again. Those are taken as stated, unless a key that you trust signed them."
+        )
     return (
         "NOT computed again: it lacks the public numbers from which its epsilon would follow. Take it from "
         "the people who made the release."
