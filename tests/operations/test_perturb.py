@@ -344,7 +344,7 @@ def test_the_ridge_that_decides_a_profile_is_told_as_a_warning(claims: Path, acc
 
 def test_noisy_claims_never_replace_the_raw_ones(claims: Path, account: Account) -> None:
     before = claims.read_bytes()
-    with pytest.raises(ParameterError, match="would replace the raw ones"):
+    with pytest.raises(OutputError, match="would replace the raw claims"):
         perturb(request(claims, "laplace"), account, str(claims), force=True)
     assert claims.read_bytes() == before
     assert account.ledger.entries() == []

@@ -117,6 +117,7 @@ def release(
             insist=insist,
             force=force,
             spread=spread,
+            objects_file=objects,
             tell=warn,
         )
     _show(released, as_json=as_json)

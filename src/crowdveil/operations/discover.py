@@ -20,6 +20,7 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.evaluation.known_truths import accuracy_of_labels, errors_of_numbers
 from crowdveil.files import (
     check_new,
+    keep_apart,
     read_cell_reports,
     read_claims_as_told,
     read_known_labels,
@@ -155,8 +156,9 @@ def discover(
     """
     weights = None
     if out != STDOUT:
-        check_new(Path(out), force=force)
         weights = str(weights_file(out))
+        keep_apart([out, weights], {"the input": claims, "--law": law, "--truths": truths})
+        check_new(Path(out), force=force)
         check_new(Path(weights), force=force)
     columns = {"object": object, "user": user, "value": value}
     reports = read_cell_reports(claims)
