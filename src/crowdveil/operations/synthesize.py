@@ -12,6 +12,8 @@ from typing import Any
 
 from crowdveil.errors import ParameterError
 from crowdveil.files import keep_apart, read_frame, read_records, read_schema, reserved_table, write_synthetic
+from crowdveil.files.first_line import check_header
+from crowdveil.files.writing import is_parquet
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
@@ -106,6 +108,8 @@ def synthesize(
     parameters = chosen.parameters(epsilon, **({} if label is None else {"label": label}))
     with reserved_table(out, force=force) as place:
         records = _read(source, schema, clamp=clamp)
+        if not is_parquet(out):
+            check_header(records.schema.names)
         rows_of(records, rows)  # refuses a number of rows that cannot be made
         cost = Cost(
             promise=parameters.promise(records.schema),  # refuses what cannot be asked
