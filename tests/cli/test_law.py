@@ -284,7 +284,7 @@ def test_what_is_no_law_is_refused(run: Run, piped: Run, claims: Path, laws: dic
     stated["parameters"]["epsilon"] = 0.5
     edited.write_text(json.dumps(stated))
     for law, words in (
-        (claims, "is not a certificate"),
+        (claims, "carries no certificate"),
         (claims.with_name("nowhere"), "no such file"),
         (released, "tells of release"),
         (BEFORE / "reports.parquet", "tells of reports"),
