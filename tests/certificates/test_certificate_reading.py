@@ -382,8 +382,8 @@ def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "not JSON"),
-        ("object,user,value\n", "not JSON"),
+        ("", "carries no certificate"),
+        ("object,user,value\n", "carries no certificate"),
         ('{"schema_version": 1, "schema_version": 1}', "not JSON"),
         ('{"schema_version": NaN}', "not JSON"),
         ('{"schema_version": 1e999}', "not JSON"),
@@ -391,7 +391,7 @@ def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
         ("[]", "not a crowdveil certificate"),
         ('"schema_version"', "not a crowdveil certificate"),
         ("{}", "not a crowdveil certificate"),
-        (" " * 2**21, "is not a certificate"),
+        (" " * 2**21, "carries no certificate"),
     ],
 )
 def test_what_is_no_certificate_is_refused(tmp_path: Path, text: str, words: str) -> None:

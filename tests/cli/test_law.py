@@ -10,6 +10,7 @@ import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -214,6 +215,15 @@ def laws(run: Run, claims: Path) -> dict[str, Path]:
     return files
 
 
+def as_stated(told: dict[str, Any]) -> dict[str, Any]:
+    """What is told when the same law is stated, and not carried by the claims."""
+    promises = {
+        f"stated_{name}": f"If these claims were drawn so: {told[name]}"
+        for name in ("promise", "user_promise")
+    }
+    return {"origin": "stated by --law", "promise": None, "user_promise": None, **promises}
+
+
 @pytest.mark.parametrize("kind", [*ENDINGS, "json"])
 def test_a_law_can_be_named(run: Run, claims: Path, laws: dict[str, Path], kind: str) -> None:
     out = claims.with_name("t.csv")
@@ -221,7 +231,7 @@ def test_a_law_can_be_named(run: Run, claims: Path, laws: dict[str, Path], kind:
     expected = out.read_bytes()
     done = run("discover", laws["bare"], "--law", laws[kind], "-o", out, "--force", "--json")
     assert "nothing ties it to these claims" in done.err
-    assert {**done.json(), "out": None} == {**told, "out": None}
+    assert done.json() == {**told, **as_stated(told)}
     assert out.read_bytes() == expected
     again = run("discover", laws["csv"], "--law", laws[kind], "-o", out, "--force")
     assert again.code == 0
@@ -235,7 +245,26 @@ def test_an_old_mechanism_file_is_a_law(run: Run, claims: Path) -> None:
     told = run("discover", lost, "--law", law, "-o", out, "--json").json()
     assert told["method"] == "noise-aware"
     kept = run("discover", BEFORE / "noisy.csv", "-o", out, "--force", "--json").json()
-    assert kept == told
+    assert {**kept, **as_stated(kept)} == told
+
+
+def test_a_law_that_is_stated_is_no_promise(run: Run, claims: Path, laws: dict[str, Path]) -> None:
+    """Raw claims and any law: what would follow is told as what it is, to people and machines."""
+    out, sentence = claims.with_name("t.csv"), "Differential privacy for each claim with epsilon = 4"
+    for path in (claims, laws["bare"]):
+        told = run("discover", path, "--law", laws["csv"], "-o", out, "--json", "--force").json()
+        assert told["origin"] == "stated by --law"
+        assert told["promise"] is told["user_promise"] is None
+        assert told["stated_promise"].startswith(f"If these claims were drawn so: {sentence}")
+        printed = run("discover", path, "--law", laws["csv"], "-o", out, "--force").out
+        on_stdout = run("discover", path, "--law", laws["csv"]).err
+        for text in (printed, on_stdout):
+            assert text.count(sentence) == text.count(f"If these claims were drawn so: {sentence}") == 1
+        assert not any(line.startswith(("promise", "user_promise")) for line in printed.splitlines())
+    kept = run("discover", laws["csv"], "--law", laws["csv"], "-o", out, "--json", "--force").json()
+    assert kept["origin"] == "noisy claims"
+    assert kept["promise"].startswith(sentence)
+    assert kept["stated_promise"] is kept["stated_user_promise"] is None
 
 
 def test_another_law_than_the_claims_carry_is_refused(run: Run, claims: Path, laws: dict[str, Path]) -> None:
@@ -255,7 +284,7 @@ def test_what_is_no_law_is_refused(run: Run, piped: Run, claims: Path, laws: dic
     stated["parameters"]["epsilon"] = 0.5
     edited.write_text(json.dumps(stated))
     for law, words in (
-        (claims, "is not a certificate"),
+        (claims, "carries no certificate"),
         (claims.with_name("nowhere"), "no such file"),
         (released, "tells of release"),
         (BEFORE / "reports.parquet", "tells of reports"),

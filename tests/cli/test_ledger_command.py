@@ -216,14 +216,22 @@ def test_the_public_key_is_exported_with_its_fingerprint(book: Ledger, tmp_path:
     }
 
 
-@pytest.mark.parametrize("name", ["ledger.sqlite3.key", "ledger.sqlite3"])
-def test_an_export_replaces_nothing(book: Ledger, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ledger.sqlite3.key", "would replace the key"),
+        ("ledger.sqlite3", "would replace the ledger"),
+        ("other.pem", "exists already"),
+    ],
+)
+def test_an_export_replaces_nothing(book: Ledger, tmp_path: Path, name: str, words: str) -> None:
     """The private key least of all."""
     secret = book.key().to_file()
+    (tmp_path / "other.pem").write_text("a key of somebody else")
     before = (tmp_path / name).read_bytes()
     done = CliRunner().invoke(app, ["--ledger", str(book.path), "--export-key", str(tmp_path / name)])
     assert isinstance(done.exception, OutputError)
-    assert "exists already" in str(done.exception)
+    assert words in str(done.exception)
     assert secret.splitlines()[1].decode() not in done.output
     assert (tmp_path / name).read_bytes() == before
 

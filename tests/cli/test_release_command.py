@@ -40,6 +40,25 @@ def test_a_release_writes_a_public_and_a_private_folder(
     assert _names(tmp_path) == {"claims.csv", "out", "out-private"}
 
 
+def test_all_private_files_are_named(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    certified = ("--epsilon", 8, "--range", "0:10", "--unit", "claim", "--insist")
+    for options in (("--method", "uniform"), (*certified, "--pooled")):
+        done = run("release", claims_csv, *options, "-o", tmp_path / "out", "--force")
+        assert done.code == 0, done.err
+        (line,) = [line for line in done.out.splitlines() if line.startswith("for you only")]
+        assert set(line.split("/: ")[1].split(", ")) == _names(tmp_path / "out-private")
+    assert "from claims about 1 object (" in done.out
+
+
+def test_a_list_of_objects_is_refused_with_what_to_do(run: Run, claims_csv: Path, tmp_path: Path) -> None:
+    (tmp_path / "objects.txt").write_text("a\n")
+    listed = ("--objects", tmp_path / "objects.txt", "-o", tmp_path / "o")
+    asked = ("release", claims_csv, "--epsilon", 8, "--range", "0:10", "--unit", "claim", *listed)
+    pooled = run(*asked, "--adjacency", "add-remove", "--pooled")
+    assert "--objects is not needed with --pooled: leave it out" in pooled.err
+    assert "for adjacency add-remove only" in run(*asked, "--adjacency", "replace-one").err
+
+
 def test_paper_mode_says_that_it_has_no_guarantee(run: Run, claims_csv: Path, tmp_path: Path) -> None:
     done = run("release", claims_csv, "--method", "priscrowd", "-o", tmp_path / "out")
     assert "No differential privacy guarantee" in done.out

@@ -123,3 +123,27 @@ def test_a_full_disk_is_an_error_of_the_output(tmp_path: Path) -> None:
     ):
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_no_file_is_refused_without_advice_that_does_not_help(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "nowhere", tmp_path / "folder", Path("/dev/null"), Path("/dev/full")):
+        with pytest.raises(OutputError) as refused, whole_file(path, force=force):
+            pass
+        assert str(refused.value) == f"{path}: is not a file; choose another place"
+    with pytest.raises(OutputError, match="use -o -,"), whole_file(Path("/dev/stdout"), force=force):
+        pass
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_link_is_not_replaced_by_a_folder(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("folder")
+    for name, words in (("link", "is a link"), ("file", "is not a folder")):
+        folders = [Folder(tmp_path / name, 0o755, FILES)]
+        with pytest.raises(OutputError) as refused, whole_folders(folders, force=force):
+            pass
+        assert str(refused.value) == f"{tmp_path / name}: {words}; choose another place"

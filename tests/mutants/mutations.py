@@ -27,6 +27,8 @@ ADD_REMOVE = "releases/test_add_remove.py"
 NO_EXACT_COUNT = (
     "releases/test_certified.py::test_under_add_remove_no_exact_count_leaves_the_noisy_statistics"
 )
+APART = "files/test_apart.py"
+OUTPUTS = "cli/test_outputs_apart.py"
 CAP = "releases/test_certified.py::test_at_user_level_at_most_the_cap_is_used_whatever_the_values"
 
 # --- sensitivities and noise --------------------------------------------------------------------------------
@@ -281,13 +283,76 @@ LEDGER = (
         ("operations/test_spending.py",),
     ),
     Mutation(
+        "outputs that differ from an input by name alone",
+        "files/apart.py",
+        "        marks.add((there.st_dev, there.st_ino))\n",
+        "        pass\n",
+        (APART,),
+    ),
+    Mutation(
+        "outputs compared with the names of inputs and not with where these lead",
+        "files/apart.py",
+        "{_real(path), _real(path.absolute().parent) / path.name}",
+        "{path.absolute()}",
+        (APART,),
+    ),
+    Mutation(
+        "a key that --force replaces",
+        "files/apart.py",
+        '        yield "the key of the ledger", key_path(path)\n',
+        "",
+        (APART,),
+    ),
+    Mutation(
+        "a ledger that is not the default one and that --force replaces",
+        "files/apart.py",
+        "    ledgers = [] if ledger is None else [ledger]\n",
+        "    ledgers: list[Path] = []\n",
+        (APART,),
+    ),
+    Mutation(
+        "noisy claims that replace the ledger which they are charged to",
+        "operations/perturb.py",
+        "    keep_apart([out], read, ledger=account.ledger.path)\n",
+        "",
+        (OUTPUTS,),
+    ),
+    Mutation(
+        "synthetic records that replace the ledger which they are charged to",
+        "operations/synthesize.py",
+        '"the schema": schema}, ledger=account.ledger.path)\n',
+        '"the schema": schema})\n',
+        (OUTPUTS,),
+    ),
+    Mutation(
+        "a release that takes the place of its ledger",
+        "operations/release.py",
+        "    keep_apart([out, private_path(out)], read, ledger=account.ledger.path)\n",
+        "    keep_apart([out], read, ledger=account.ledger.path)\n",
+        (OUTPUTS,),
+    ),
+    Mutation(
+        "weights that replace the claims they were found from",
+        "operations/discover.py",
+        "        keep_apart([out, weights], ",
+        "        keep_apart([out], ",
+        (OUTPUTS,),
+    ),
+    Mutation(
+        "truths that replace the file which tells the law",
+        "operations/discover.py",
+        '{"the input": claims, "--law": law, "--truths": truths}',
+        '{"the input": claims}',
+        (OUTPUTS,),
+    ),
+    Mutation(
         "a release charged before its folders are reserved",
         "operations/release.py",
-        "    with reserved_bundle(out, source, force=force) as places:\n",
+        "    with reserved_bundle(out, force=force) as places:\n",
         "    class Late:\n"
         "        @__import__('contextlib').contextmanager\n"
         "        def filling(self):\n"
-        "            with reserved_bundle(out, source, force=force) as now, now.filling() as drafts:\n"
+        "            with reserved_bundle(out, force=force) as now, now.filling() as drafts:\n"
         "                yield drafts\n\n"
         "    places = Late()\n"
         "    if True:\n",
@@ -296,8 +361,8 @@ LEDGER = (
     Mutation(
         "a release charged although it is little but noise",
         "operations/release.py",
-        "        if not insist:\n",
-        "        if False:\n",
+        "        if not insist:\n            parameters.refuse_useless",
+        "        if False:\n            parameters.refuse_useless",
         ("operations/test_release_operation.py",),
     ),
     Mutation(
@@ -632,8 +697,8 @@ LOCAL = (
     Mutation(
         "synthetic records that may replace the real ones",
         "operations/synthesize.py",
-        "    if out != STDOUT and Path(out).resolve() == Path(source).resolve():\n",
-        "    if False:\n",
+        '{"the real records": source, "the schema": schema}',
+        '{"the schema": schema}',
         (SYNTHESIZE,),
     ),
     Mutation(

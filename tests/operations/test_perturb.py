@@ -342,9 +342,16 @@ def test_the_ridge_that_decides_a_profile_is_told_as_a_warning(claims: Path, acc
     assert any("the ridge decides" in warning for warning in result.warnings)
 
 
+def test_lists_go_with_mechanisms_that_report_about_every_cell(claims: Path) -> None:
+    for option in ("objects", "users"):
+        with pytest.raises(ParameterError) as refused:
+            request(claims, "laplace", **{option: claims})
+        assert str(refused.value) == f"--{option} goes with mechanisms that report about every cell"
+
+
 def test_noisy_claims_never_replace_the_raw_ones(claims: Path, account: Account) -> None:
     before = claims.read_bytes()
-    with pytest.raises(ParameterError, match="would replace the raw ones"):
+    with pytest.raises(OutputError, match="would replace the raw claims"):
         perturb(request(claims, "laplace"), account, str(claims), force=True)
     assert claims.read_bytes() == before
     assert account.ledger.entries() == []

@@ -249,7 +249,7 @@ def test_objects_that_lose_all_claims_to_the_cap_are_told_where_they_are_public(
 
 
 LARGE_DELTAS = [
-    Certified(2.0, TEN, unit="user", cap=1, delta=0.0101),
+    Certified(9.0, TEN, unit="user", cap=1, delta=0.0101),
     Smoothed(range=TEN, bandwidth=0.5, per_object=2, delta=0.5),
     Attempts(range=TEN, bandwidth=0.5, k=2, attempts=1, delta=0.99),
 ]

@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from conftest import Run
-from crowdveil.errors import CrowdveilError, OutputError
+from crowdveil.errors import CrowdveilError, OutputError, ParameterError
 from crowdveil.files import File, read_records, read_schema, reserved, write_records, write_schema
+from crowdveil.files.certificates import read_certificate
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.operations.spending import Account
 from crowdveil.operations.synthesize import Synthesized, synthesize
@@ -147,6 +149,33 @@ def test_records_outside_their_domains_and_schemas_that_cannot_be_asked_cost_not
         (files / "bad.json").write_text(json.dumps({"columns": columns}))
         with pytest.raises(CrowdveilError):
             _run(files, schema=files / "bad.json", method="calm")
+    assert _statuses(files) == []
+
+
+def _named(files: Path, name: str) -> dict[str, Any]:
+    """Records, in a Parquet file, whose first column has that name, and their schema."""
+    columns = {name: {"values": ["a", "b"]}, "y": {"values": ["a", "b"]}}
+    (files / "named.json").write_text(json.dumps({"columns": columns}))
+    pl.DataFrame({name: ["a", "b"] * 50, "y": ["a", "a"] * 50}).write_parquet(files / "named.parquet")
+    return {"epsilon": 1.0, "schema": files / "named.json", "method": "independent"}
+
+
+@pytest.mark.parametrize("name", ["#crowdveil x", "#crowdveil ", "#crowdveil {"])
+def test_what_is_written_can_be_read_whatever_the_first_column_is_called(files: Path, name: str) -> None:
+    source, asked = str(files / "named.parquet"), _named(files, name)
+    outs = ["made.parquet"] if name.endswith("{") else ["made.parquet", "made.csv", "made.csv.gz"]
+    for out in outs:
+        synthesize(source, str(files / out), _account(files), **asked)
+        assert len(read_records(str(files / out), read_schema(files / "named.json"))) == 100
+        assert read_certificate(str(files / out)).certificate.kind == "synthetic records"
+
+
+@pytest.mark.parametrize("out", ["made.csv", "made.csv.gz", "-"])
+def test_a_first_column_that_looks_like_a_certificate_costs_nothing(files: Path, out: str) -> None:
+    asked = _named(files, '#crowdveil {"version')
+    with pytest.raises(ParameterError, match="rename the column"):
+        place = out if out == "-" else str(files / out)
+        synthesize(str(files / "named.parquet"), place, _account(files), **asked)
     assert _statuses(files) == []
 
 

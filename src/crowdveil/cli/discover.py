@@ -94,7 +94,9 @@ def discover(
     if as_json:
         say_json(discovered.to_dict())
     elif on_stdout:
-        warn(discovered.promise)
+        warn(discovered.promise or str(discovered.stated_promise))
     else:
         for name, figure in discovered.to_dict().items():
+            if figure is None:
+                continue
             say(f"{name:<12} {figure:.6g}" if isinstance(figure, float) else f"{name:<12} {figure}")

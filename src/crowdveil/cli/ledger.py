@@ -91,8 +91,10 @@ def ledger(
 
 def _export(book: Ledger, out: Path, *, as_json: bool) -> None:
     from crowdveil.cli.console import say, say_json
+    from crowdveil.files import keep_apart
     from crowdveil.files.public_keys import write_public_key
 
+    keep_apart([out], {}, ledger=book.path)
     key = book.key().public
     write_public_key(key, out)
     if as_json:

@@ -45,7 +45,7 @@ def sensing(
     Example: crowdveil plan sensing --users 500 --range 0:10 --epsilon 2 --error 0.2
     """
     from crowdveil.cli.console import say_json, working
-    from crowdveil.files import check_new
+    from crowdveil.files import check_new, keep_apart
     from crowdveil.planning.sensing import SensingPlan, plan_sensing
 
     limits = parse_range(range)
@@ -56,6 +56,7 @@ def sensing(
     if out is not None:
         if out.suffix.lower() != ".svg":
             raise ParameterError(f"the picture is an SVG: give a name that ends in .svg, not {str(out)!r}")
+        keep_apart([out], {})
         check_new(out, force=force)
         import crowdveil.report.plots  # noqa: F401, before anything is simulated: is matplotlib there?
     with working(None) as engine:

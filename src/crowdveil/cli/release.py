@@ -117,6 +117,7 @@ def release(
             insist=insist,
             force=force,
             spread=spread,
+            objects_file=objects,
             tell=warn,
         )
     _show(released, as_json=as_json)
@@ -141,7 +142,8 @@ def _show(released: Released, *, as_json: bool) -> None:
         return
     kind = "synthetic" if result["synthetic"] else "noisy"
     claims, objects = result["released_claims"], result["objects"]
-    say(f"{claims:,} {kind} claims, from claims about {objects:,} objects ({result['method']})\n")
+    about = "object" if objects == 1 else "objects"
+    say(f"{claims:,} {kind} claims, from claims about {objects:,} {about} ({result['method']})\n")
     say_table(["status", "objects"], [[name, f"{count:,}"] for name, count in result["statuses"].items()])
     say(f"\n{result['promise']['sentence']}")
     for level in result["levels"]:
@@ -150,7 +152,8 @@ def _show(released: Released, *, as_json: bool) -> None:
         say(f"Of each person at most {result['cap']} claims were used, chosen without looking at values.")
     files = "public.html, claims.csv, claims.parquet, certificate.json"
     say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
-    say(f"for you only {result['private_out']}/: steward.html")
+    weights = "" if released.release.weights is None else ", weights.csv"
+    say(f"for you only {result['private_out']}/: steward.html, statuses.csv{weights}")
     if result["signed_by"]:
         say(f"signed by    {result['signed_by']} (crowdveil ledger --export-key FILE)")
 

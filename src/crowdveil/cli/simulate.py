@@ -105,7 +105,7 @@ def sparse(
 
     Example: crowdveil simulate sparse --sparsity 0.5 -o answers.csv --truths truths.csv --lists
     """
-    from crowdveil.files import check_new, whole_file
+    from crowdveil.files import check_new, keep_apart, whole_file
     from crowdveil.files.writing import STDOUT
     from crowdveil.randomness import seeded
     from crowdveil.simulation.sparse import SimulatedAnswers
@@ -116,6 +116,7 @@ def sparse(
     if lists and out == STDOUT:
         raise ParameterError("--lists goes beside a file: add -o PATH")
     beside = [Path(out).with_name(name) for name in ("objects.txt", "users.txt")] if lists else []
+    keep_apart([out, truths, *beside], {})
     for path in beside:
         check_new(path, force=force)
     for path, names in zip(beside, simulation.names(), strict=False):
@@ -146,7 +147,7 @@ def records(
     Example: crowdveil simulate records --rows 5000 -o records.csv --schema schema.json
     """
     from crowdveil.cli.console import say_json
-    from crowdveil.files import check_new, write_records, write_schema
+    from crowdveil.files import check_new, keep_apart, write_records, write_schema
     from crowdveil.files.writing import STDOUT
     from crowdveil.randomness import seeded
     from crowdveil.simulation.records import SimulatedRecords
@@ -154,8 +155,9 @@ def records(
     simulation = SimulatedRecords(rows, columns, values, dependence, classes)
     if as_json and out == STDOUT:
         raise ParameterError("--json and a table on standard output exclude each other")
-    if schema is not None and (str(schema) == STDOUT or schema.resolve() == Path(out).resolve()):
+    if schema is not None and str(schema) == STDOUT:
         raise ParameterError("records and their schema need files of their own")
+    keep_apart([out, schema], {})
     if out != STDOUT:
         check_new(Path(out), force=force)
     simulated = simulation.records(rng=seeded(seed))
@@ -190,13 +192,14 @@ def _write(
 ) -> None:
     """Write both tables if their places are free; print the places and `facts`, if given, as JSON."""
     from crowdveil.cli.console import say_json
-    from crowdveil.files import check_new, write_table
+    from crowdveil.files import check_new, keep_apart, write_table
     from crowdveil.files.writing import STDOUT
 
     if facts is not None and STDOUT in (out, truths_out):
         raise ParameterError("--json and a table on standard output exclude each other")
-    if truths_out == out:
+    if truths_out == out == STDOUT:
         raise ParameterError("claims and truths need files of their own")
+    keep_apart([out, truths_out], {})
     for path in (out, truths_out):
         if path not in (None, STDOUT):
             check_new(Path(str(path)), force=force)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from crowdveil.files.apart import keep_apart
     from crowdveil.files.cell_reports import read_cell_reports, reserved_cell_reports, write_cell_reports
     from crowdveil.files.certificates import reserved_table
     from crowdveil.files.places import File, Folder, check_new
@@ -36,6 +37,7 @@ _HOMES = {
     "Folder": "places",
     "Reservation": "reservation",
     "check_new": "places",
+    "keep_apart": "apart",
     "read_cell_reports": "cell_reports",
     "read_claims": "reading",
     "read_claims_as_told": "reading",
@@ -65,6 +67,7 @@ __all__ = [
     "Folder",
     "Reservation",
     "check_new",
+    "keep_apart",
     "read_cell_reports",
     "read_claims",
     "read_claims_as_told",

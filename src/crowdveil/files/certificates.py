@@ -66,14 +66,19 @@ def _of_file(path: str) -> Checked:
         if start == _PARQUET:
             checked = in_parquet(file if isinstance(file, BytesIO) else path, source)
             if checked is None:
-                raise InputError(f"{source}: tells of no certificate")
+                raise InputError(f"{source}: carries no certificate")
             return checked
         table = unpacked(file)
         line = take_line(table, source)
         if line is not None:
             return in_first_line(line, table, source)
         beside = None if path == STDIN else beside_csv(path)
-        return beside or read_text(_decoded(table.read(LARGEST_FILE + 1), source), source)
+        if beside is not None:
+            return beside
+        text = _decoded(table.read(LARGEST_FILE + 1), source)
+        if not text.lstrip().startswith(("{", "[", '"')):  # no JSON
+            raise InputError(f"{source}: carries no certificate")
+        return read_text(text, source)
 
 
 @contextmanager

@@ -10,10 +10,10 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
-from crowdveil.errors import InputError
+from crowdveil.errors import InputError, ParameterError
 
 PREFIX = b"#crowdveil "
 LONGEST = 2**24  # bytes of the line
@@ -28,6 +28,15 @@ def line_of(certificate: Mapping[str, Any]) -> bytes:
     text = json.dumps(certificate, allow_nan=False, separators=(",", ":"))
     even = re.sub(r"\\(.)", lambda escape: r"\u0022" if escape[1] == '"' else escape[0], text)
     return PREFIX + even.encode("ascii") + b"\n"
+
+
+def check_header(columns: Sequence[str]) -> None:
+    """Raise `ParameterError` for names of columns that a CSV file would show as a second certificate."""
+    if columns and columns[0].encode("utf-8", errors="replace").startswith(PREFIX + b"{"):
+        raise ParameterError(
+            "the name of the first column begins like a certificate, and a CSV file could not be read: "
+            "rename the column, or write a file that ends in .parquet"
+        )
 
 
 def take_line(file: BinaryIO, source: str) -> str | None:
@@ -45,9 +54,9 @@ def take_line(file: BinaryIO, source: str) -> str | None:
     if not line.endswith(b"\n"):
         raise InputError(f"{source}: ends in its first line; write the file anew")
     rows = file.tell()
-    second = file.read(len(PREFIX))
+    second = file.read(len(PREFIX) + 1)
     file.seek(rows)
-    if second == PREFIX:
+    if second == PREFIX + b"{":  # a first column may have a name like this line, but for the brace
         raise InputError(f"{source}: has two lines with a certificate; keep the one that it was written with")
     text = line.removeprefix(_MARK).removeprefix(PREFIX).decode("utf-8", errors="replace").strip()
     if not text.startswith("{"):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from crowdveil.errors import OutputError
 
+_STDOUT = Path("/dev/stdout")  # may lead to a file
+
 
 @contextlib.contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
@@ -37,8 +39,10 @@ class Folder:
     def check(self, *, force: bool) -> None:
         """Raise `OutputError` if the path exists; `force` allows an earlier folder of the same kind."""
         self.check_name()
-        if self.path.is_symlink() or (self.path.exists() and not self.path.is_dir()):
-            raise OutputError(f"{self.path}: exists and is not a folder")
+        if self.path.is_symlink():
+            raise OutputError(f"{self.path}: is a link; choose another place")
+        if self.path.exists() and not self.path.is_dir():
+            raise OutputError(f"{self.path}: is not a folder; choose another place")
         if not self.path.exists():
             _check_parent(self.path)
             return
@@ -78,7 +82,11 @@ def check_new(path: Path, *, force: bool) -> None:
     _check_file_name(path)
     with plain_errors(path):
         exists, ordinary = path.exists() or path.is_symlink(), path.is_file()
-    if exists and not (force and ordinary):
+    if path == _STDOUT:
+        raise OutputError(f"{path}: is not a file; use -o -, which is standard output")
+    if exists and not ordinary:
+        raise OutputError(f"{path}: is not a file; choose another place")
+    if exists and not force:
         raise OutputError(f"{path}: exists already; choose another place or add --force")
     if exists:
         _check_movable(path)

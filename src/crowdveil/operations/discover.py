@@ -2,7 +2,8 @@
 
 Truths from noisy claims and from reports are computed from what devices sent, and keep what was promised.
 Where a file carries no certificate, its claims are of unknown origin: they may be raw.
-Nothing is promised then.
+Nothing is promised then. Nor is it where somebody states their law (`--law`): what would follow is told as
+that.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.evaluation.known_truths import accuracy_of_labels, errors_of_numbers
 from crowdveil.files import (
     check_new,
+    keep_apart,
     read_cell_reports,
     read_claims_as_told,
     read_known_labels,
@@ -37,6 +39,8 @@ from crowdveil.truth import registry
 from crowdveil.truths import Truths, Voted
 
 UNKNOWN = "unknown"
+STATED = "stated by --law"
+IF_SO = "If these claims were drawn so: "
 UNKNOWN_ORIGIN = (
     "No guarantee: these truths were found from claims of unknown origin. Nothing tells whether those are "
     "raw, or noisy and by what law."
@@ -61,11 +65,14 @@ class Discovered:
     of_cells:
         Whether they were inferred from reports about every cell, and not from claims.
     promise:
-        What is promised about each claim or cell, in words.
+        What is promised about each claim or cell, in words; None if only somebody's word stands for it.
     user_promise:
-        What is promised to each user, in words.
+        What is promised to each user, in words; None if only somebody's word stands for it.
     origin:
-        What the input says that it is, like "noisy claims" or "reports"; "unknown" if it says nothing.
+        What the input says that it is, like "noisy claims" or "reports"; "unknown" if it says nothing, and
+        "stated by --law" if it says nothing and a law was named.
+    stated_promise, stated_user_promise:
+        What would be promised if the claims were drawn by the law that was named.
     scores:
         How close estimates come to known truths, if these were given.
     warnings:
@@ -81,13 +88,15 @@ class Discovered:
     table: pl.DataFrame
     size: int
     of_cells: bool
-    promise: str
-    user_promise: str
+    promise: str | None
+    user_promise: str | None
     origin: str = UNKNOWN
     scores: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     out: str = STDOUT
     weights: str | None = None
+    stated_promise: str | None = None
+    stated_user_promise: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -101,6 +110,8 @@ class Discovered:
             "origin": self.origin,
             "promise": self.promise,
             "user_promise": self.user_promise,
+            "stated_promise": self.stated_promise,
+            "stated_user_promise": self.stated_user_promise,
             **({"cells": self.size} if self.of_cells else {}),
             **self.scores,
             "out": self.out,
@@ -155,8 +166,9 @@ def discover(
     """
     weights = None
     if out != STDOUT:
-        check_new(Path(out), force=force)
         weights = str(weights_file(out))
+        keep_apart([out, weights], {"the input": claims, "--law": law, "--truths": truths})
+        check_new(Path(out), force=force)
         check_new(Path(weights), force=force)
     columns = {"object": object, "user": user, "value": value}
     reports = read_cell_reports(claims)
@@ -204,6 +216,7 @@ def _from_claims(
     given = None if law_file is None else _law_in(law_file)
     claims, own = read_claims_as_told(path, **columns)
     certificate, warnings = _agreed(own, given)
+    stated = own is None and given is not None
     law, told = None, _told(certificate)
     if certificate is not None and certificate.kind == "noisy claims":
         mechanism = _mechanism(certificate)
@@ -212,7 +225,14 @@ def _from_claims(
         told = certificate.promise.sentence(), user.sentence(), certificate.kind
     truths = registry.discover(claims, method, law=law, engine=engine)
     table = truths.to_frame(level)
-    return Discovered(truths, table, len(claims), False, *told, _scores(table, known), warnings)
+    scores = _scores(table, known)
+    if not stated:
+        return Discovered(truths, table, len(claims), False, *told, scores, warnings)
+    return Discovered(
+        *(truths, table, len(claims), False, None, None, STATED, scores, warnings),
+        stated_promise=IF_SO + told[0],
+        stated_user_promise=IF_SO + told[1],
+    )
 
 
 def _law_in(path: str) -> Certificate:

@@ -16,6 +16,7 @@ from crowdveil.evaluation import releases
 from crowdveil.evaluation.comparison import Comparison, compare
 from crowdveil.files import (
     check_new,
+    keep_apart,
     read_claims,
     read_records,
     read_released,
@@ -147,6 +148,8 @@ def evaluate_records(
     if held_out is not None and label is None:
         raise ParameterError("--held-out is for learning: name the column to learn with --label")
     if out is not None:
+        records = {"the synthetic records": synthetic, "the real records": real, "--held-out": held_out}
+        keep_apart([out], {**records, "the schema": schema})
         check_new(out, force=force)
     domains, warnings = read_schema(schema), [REAL_RECORDS]
     if label is not None:

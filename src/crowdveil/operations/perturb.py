@@ -17,6 +17,7 @@ from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import (
     Reservation,
+    keep_apart,
     read_cell_reports,
     read_names,
     reserved_cell_reports,
@@ -24,7 +25,6 @@ from crowdveil.files import (
     write_cell_reports,
     write_reports,
 )
-from crowdveil.files.writing import STDOUT
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import ClaimMechanism, Perturbed, most_claims_of_a_user
 from crowdveil.local.perturbed import perturb as perturb_claims
@@ -81,9 +81,7 @@ class Request:
         check_options(self.mechanism, self.options)
         for option in ("objects", "users"):
             if getattr(self, option) is not None and self.about != "cells":
-                raise ParameterError(
-                    f"--{option} goes with --mechanism mechanisms that report about every cell"
-                )
+                raise ParameterError(f"--{option} goes with mechanisms that report about every cell")
 
     @property
     def about(self) -> str:
@@ -179,8 +177,8 @@ def perturb(
     The promise that is charged holds against whoever sees what was written alone: whoever calls this has the
     raw claims. The result carries warnings for whoever asked.
     """
-    if out != STDOUT and Path(out).resolve() == Path(request.source).resolve():
-        raise ParameterError("the noisy claims would replace the raw ones: choose another -o PATH")
+    read = {"the raw claims": request.source, "--objects": request.objects, "--users": request.users}
+    keep_apart([out], read, ledger=account.ledger.path)
     if request.about == "claims":
         with reserved_table(out, force=force) as table:
             return _perturb_claims(request, account, out, table)

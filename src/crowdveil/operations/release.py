@@ -11,6 +11,7 @@ from crowdveil.certificates.certificate import SEEDED_WARNING, of_release
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
+from crowdveil.files import keep_apart
 from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.ledger import LARGE_DELTA
 from crowdveil.operations.raw_claims import read_raw_claims
@@ -71,6 +72,7 @@ def release(
     insist: bool = False,
     force: bool = False,
     spread: float | None = None,
+    objects_file: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Released:
     """Publish the claims in a file: reserve, check, charge, draw, write the bundle, complete.
@@ -97,12 +99,16 @@ def release(
     spread:
         How far an object's claims are expected to spread. The error to expect follows from it, and from that
         whether a release is refused; the release itself does not depend on it.
+    objects_file:
+        The file that lists the objects in `parameters`, if there is one: it is not replaced.
     tell:
         Called with the error to expect, in words, before anything is charged.
 
     """
     rng, engine = rng or secure(), engine or LocalEngine()
-    with reserved_bundle(out, source, force=force) as places:
+    read = {"the raw claims": source, "--objects": objects_file}
+    keep_apart([out, private_path(out)], read, ledger=account.ledger.path)
+    with reserved_bundle(out, force=force) as places:
         raw, warned = read_raw_claims(
             source,
             columns or {},

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from crowdveil.errors import ParameterError
-from crowdveil.files import read_frame, read_records, read_schema, reserved_table, write_synthetic
-from crowdveil.files.writing import STDOUT
+from crowdveil.files import keep_apart, read_frame, read_records, read_schema, reserved_table, write_synthetic
+from crowdveil.files.first_line import check_header
+from crowdveil.files.writing import is_parquet
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
@@ -103,11 +104,12 @@ def synthesize(
         takers = " and ".join(name for name in METHODS if METHODS[name].takes("label"))
         raise ParameterError(f"--label goes with --method {takers}")
     _check_domains(schema, domain_from_data=domain_from_data)
-    if out != STDOUT and Path(out).resolve() == Path(source).resolve():
-        raise ParameterError("the synthetic records would replace the real ones: choose another -o PATH")
+    keep_apart([out], {"the real records": source, "the schema": schema}, ledger=account.ledger.path)
     parameters = chosen.parameters(epsilon, **({} if label is None else {"label": label}))
     with reserved_table(out, force=force) as place:
         records = _read(source, schema, clamp=clamp)
+        if not is_parquet(out):
+            check_header(records.schema.names)
         rows_of(records, rows)  # refuses a number of rows that cannot be made
         cost = Cost(
             promise=parameters.promise(records.schema),  # refuses what cannot be asked

@@ -137,8 +137,10 @@ class Certified(ReleaseMethod):
             raise ParameterError(
                 f"with a delta epsilon must be at least {LEAST_EPSILON:g} and delta at least {LEAST_DELTA:g}"
             )
-        if self.objects is not None and (self._least_neighbours.replaced or self.pooled):
-            raise ParameterError("a list of objects is for adjacency add-remove, and not pooled")
+        if self.objects is not None and self.pooled:
+            raise ParameterError("--objects is not needed with --pooled: leave it out")
+        if self.objects is not None and self._least_neighbours.replaced:
+            raise ParameterError("a list of objects is for adjacency add-remove only")
         if self.delta and (self.unit == "claim" or self.pooled):
             raise ParameterError(
                 "a delta buys Gaussian noise, which is less noise only for unit user and not pooled"

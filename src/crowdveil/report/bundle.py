@@ -14,7 +14,6 @@ from pyarrow.parquet import ParquetWriter
 from crowdveil.certificates.certificate import SEEDED_WARNING, of_release
 from crowdveil.certificates.signature import stated
 from crowdveil.claims import Claims
-from crowdveil.errors import OutputError
 from crowdveil.files import Folder, Reservation, reserved
 from crowdveil.files.published import CERTIFICATE, FILES, digests
 from crowdveil.plain_data import to_json
@@ -38,15 +37,9 @@ def _folders(out: Path) -> list[Folder]:
     return [Folder(private_path(out), 0o700, PRIVATE_FILES), Folder(out, 0o755, PUBLIC_FILES)]
 
 
-def reserved_bundle(
-    out: Path, source: str | None = None, *, force: bool
-) -> AbstractContextManager[Reservation]:
-    """Places for both folders of a bundle; one that holds the file `source` is refused."""
-    folders = _folders(out)
-    for folder in folders:
-        if source is not None and folder.path.resolve() in Path(source).resolve().parents:
-            raise OutputError(f"{folder.path}: holds the input; choose another place")
-    return reserved(folders, force=force)
+def reserved_bundle(out: Path, *, force: bool) -> AbstractContextManager[Reservation]:
+    """Places for both folders of a bundle."""
+    return reserved(_folders(out), force=force)
 
 
 def write_bundle(
