@@ -53,18 +53,9 @@ def test_all_private_files_are_named(run: Run, claims_csv: Path, tmp_path: Path)
 def test_a_list_of_objects_is_refused_with_what_to_do(run: Run, claims_csv: Path, tmp_path: Path) -> None:
     (tmp_path / "objects.txt").write_text("a\n")
     asked = (
-        "release",
-        claims_csv,
-        "--epsilon",
-        8,
-        "--range",
-        "0:10",
-        "--unit",
-        "claim",
-        "-o",
-        tmp_path / "o",
+        *("release", claims_csv, "--epsilon", 8, "--range", "0:10", "--unit", "claim", "-o", tmp_path / "o"),
+        *("--objects", tmp_path / "objects.txt"),
     )
-    asked += ("--objects", tmp_path / "objects.txt")
     pooled = run(*asked, "--adjacency", "add-remove", "--pooled")
     assert "--objects is not needed with --pooled: leave it out" in pooled.err
     assert "for adjacency add-remove only" in run(*asked, "--adjacency", "replace-one").err
