@@ -92,4 +92,4 @@ def test_the_warning_tells_how_many_and_is_not_in_the_way_of_json(run: Run, two:
         )
         assert f"FOR YOUR EYES ONLY: {share} lie outside the range" in done.err
         assert "outside" not in done.out
-    assert done.json()["for_you_only"] == {"clamped_claims": outside}
+    assert done.json()["for_you_only"] == {"clamped_claims": outside, "unlisted_claims": 0}

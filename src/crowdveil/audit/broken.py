@@ -66,6 +66,6 @@ def _rewritten(line: Line) -> Any:
         text = text.replace("super()", f"super({line.where.__name__}, self)")
     names: dict[str, Any] = {}  # the text is our own
     module = inspect.getmodule(right)
-    code = compile(text, line.function, "exec", flags=annotations.compiler_flag)
+    code = compile(text, f"<{line.function}, broken>", "exec", flags=annotations.compiler_flag)
     exec(code, vars(module), names)  # noqa: S102
     return names[line.function]

@@ -115,7 +115,7 @@ def sparse(
     facts = {"users": users, "objects": objects, "sparsity": sparsity} if as_json else None
     if lists and out == STDOUT:
         raise ParameterError("--lists goes beside a file: add -o PATH")
-    beside = [Path(out).with_name(name) for name in ("objects.txt", "users.txt")] if lists else []
+    beside = [Path(out).parent / name for name in ("objects.txt", "users.txt")] if lists else []
     keep_apart([out, truths, *beside], {})
     for path in beside:
         check_new(path, force=force)

@@ -20,6 +20,7 @@ from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.evaluation.known_truths import accuracy_of_labels, errors_of_numbers
 from crowdveil.files import (
+    File,
     check_new,
     keep_apart,
     read_cell_reports,
@@ -166,6 +167,7 @@ def discover(
     """
     weights = None
     if out != STDOUT:
+        File(Path(out)).check_name()
         weights = str(weights_file(out))
         keep_apart([out, weights], {"the input": claims, "--law": law, "--truths": truths})
         check_new(Path(out), force=force)
