@@ -16,7 +16,7 @@ from crowdveil.synthesis.result import Synthetic
 from crowdveil.version import __version__
 
 SCHEMA_VERSION = 3
-Kind = Literal["release", "noisy claims", "reports", "synthetic records"]
+Kind = Literal["release", "noisy claims", "reports", "record reports", "synthetic records"]
 
 SEEDED_WARNING = "This was drawn with a fixed seed and is NOT PRIVATE: whoever knows the seed can undo it."
 

@@ -108,14 +108,14 @@ def _reports(certificate: Certificate) -> Recomputed:
 def _records(certificate: Certificate) -> Recomputed:
     parameters = construct(METHODS[certificate.method].parameters, certificate.parameters, "parameters.")
     if not _public(certificate, "declared", bool):
-        return UNDECLARED, None, True
+        return UNDECLARED, None, certificate.kind == "synthetic records"
     sizes: Mapping[str, Any] = _public(certificate, "columns", dict)
     if len(sizes) > MOST_COLUMNS or not all(
         fits(size, int) and 2 <= size <= MOST_VALUES for size in sizes.values()
     ):
         raise ParameterError("public.columns is not what belongs there")
     columns = [Column(name, values=tuple(map(str, range(size)))) for name, size in sizes.items()]
-    return parameters.promise(Schema(tuple(columns))), None, True
+    return parameters.promise(Schema(tuple(columns))), None, certificate.kind == "synthetic records"
 
 
 def _public(certificate: Certificate, name: str, kind: Any, default: Any = None) -> Any:
@@ -130,5 +130,6 @@ _KINDS: dict[Kind, Callable[[Certificate], Recomputed]] = {
     "release": _release,
     "noisy claims": _noisy_claims,
     "reports": _reports,
+    "record reports": _records,
     "synthetic records": _records,
 }

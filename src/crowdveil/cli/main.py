@@ -20,10 +20,12 @@ from crowdveil.cli import (
     evaluate,
     explain,
     ledger,
+    operator,
     perturb,
     plan,
     release,
     reproduce,
+    serve,
     simulate,
     synthesize,
 )
@@ -67,6 +69,8 @@ app.command("ledger")(ledger.ledger)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)
+app.command("serve")(serve.serve)
+app.add_typer(operator.app, name="operator")
 app.add_typer(plan.app, name="plan")
 app.add_typer(simulate.app, name="simulate")
 

@@ -80,6 +80,11 @@ class Bloom(Oracle):
         return self.bits
 
     @property
+    def row(self) -> tuple[tuple[int, ...], type[np.generic]]:
+        """Packed bits."""
+        return (self.bits // 8,), np.uint8
+
+    @property
     def differing(self) -> int:
         """The largest number of bits in which two codes can differ."""
         return 2 * self.hashes

@@ -13,7 +13,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness.samplers import INTEGER_LIMIT
 
-DEVIATIONS = 1000.0  # noise does not lead farther: Laplace noise has a chance of e^-1414 to
+DEVIATIONS = 50.0  # noise does not lead farther: Laplace noise has a chance of e^-70 to
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,11 @@ class KRR(PureOracle):
         """The length of a cell's number."""
         return shared.bits_of_code(self.cells)
 
+    @property
+    def row(self) -> tuple[tuple[int, ...], type[np.generic]]:
+        """One cell."""
+        return (), np.int32
+
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Codes:
         """(n,): a cell for each record."""
         law, out = self.response, np.empty(np.size(codes), dtype=np.int32)

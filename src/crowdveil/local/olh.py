@@ -94,6 +94,11 @@ class OLH(PureOracle):
         """A seed of 32 bits and a value."""
         return 32 + shared.bits_of_code(self.values)
 
+    @property
+    def row(self) -> tuple[tuple[int, ...], type[np.generic]]:
+        """A seed and a value."""
+        return (2,), np.uint32
+
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Words:
         """(n, 2): a seed and a value for each record."""
         law, out = self.response, np.empty((np.size(codes), 2), dtype=np.uint32)

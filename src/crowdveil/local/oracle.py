@@ -47,6 +47,11 @@ class Oracle(ABC):
     def report_bits(self) -> int:
         """The length of a report in bits."""
 
+    @property
+    @abstractmethod
+    def row(self) -> tuple[tuple[int, ...], type[np.generic]]:
+        """The shape of one report, and the type of its numbers."""
+
     # --- the device ----------------------------------------------------------------------------------------
 
     def report_one(self, code: int, *, rng: Randomness | None = None) -> NDArray[Any]:

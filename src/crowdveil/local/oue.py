@@ -60,6 +60,11 @@ class OUE(PureOracle):
         """A bit for each cell."""
         return self.cells
 
+    @property
+    def row(self) -> tuple[tuple[int, ...], type[np.generic]]:
+        """Packed bits."""
+        return (-(-self.cells // 8),), np.uint8
+
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> NDArray[np.uint8]:
         """(n, bytes): a string of bits for each record."""
         out = np.empty((np.size(codes), -(-self.cells // 8)), dtype=np.uint8)

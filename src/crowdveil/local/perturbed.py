@@ -116,7 +116,7 @@ class ClaimMechanism(Mechanism):
         place: int = 0,  # noqa: ARG002
     ) -> dict[Name, int]:
         """Noisy places on the grid, by object."""
-        return self._received(wire, frozenset(public_objects(objects).to_list()))
+        return self.unpacked(wire, frozenset(public_objects(objects).to_list()))
 
     def collected(
         self,
@@ -126,7 +126,7 @@ class ClaimMechanism(Mechanism):
     ) -> Claims:
         """The noisy claims of all users whose devices reported."""
         known = frozenset(public_objects(objects).to_list())
-        received = {user: self._received(wire, known) for user, wire in wires.items()}
+        received = {user: self.unpacked(wire, known) for user, wire in wires.items()}
         steps = [step for sent in received.values() for step in sent.values()]
         return Claims.from_columns(
             [name for sent in received.values() for name in sent],
@@ -134,7 +134,8 @@ class ClaimMechanism(Mechanism):
             self.grid.values(np.array(steps, dtype=np.int64)),
         )
 
-    def _received(self, wire: Any, known: frozenset[Name]) -> dict[Name, int]:
+    def unpacked(self, wire: Any, known: Collection[Name]) -> dict[Name, int]:
+        """Noisy places on the grid, by object; `known` holds the names of all objects."""
         pairs = opened(wire, self.name)
         if type(pairs) is not list or not 1 <= len(pairs) <= len(known):
             raise InputError("a report has at least one claim, and at most one about each object")

@@ -127,7 +127,7 @@ class CellMechanism(Mechanism):
 
     def from_wire(self, wire: Any, objects: Iterable[Name], *, place: int = 0) -> NDArray[Any]:
         """The row of numbers."""
-        return self._received(wire, len(public_objects(objects)), place)
+        return self.unpacked(wire, len(public_objects(objects)), place)
 
     def collected(
         self, wires: Mapping[Name, Any], objects: Iterable[Name], places: Mapping[Name, int] | None = None
@@ -138,12 +138,13 @@ class CellMechanism(Mechanism):
         senders = [names[at] for at in order]
         own = _own_places(senders, places)
         rows = [
-            self._received(wires[name], len(listed), place)
+            self.unpacked(wires[name], len(listed), place)
             for name, place in zip(senders, own.tolist(), strict=True)
         ]
         return Reports(listed, users, self, np.stack(rows), seeded=False, declared=True, places=own)
 
-    def _received(self, wire: Any, objects: int, place: int) -> NDArray[Any]:
+    def unpacked(self, wire: Any, objects: int, place: int) -> NDArray[Any]:
+        """The row of numbers that the device in that place sent about so many objects."""
         numbers = whole_numbers(opened(wire, self.name), self.bounds(objects, place))
         return np.array(numbers, dtype=self.row(objects)[1])
 

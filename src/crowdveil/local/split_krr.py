@@ -76,6 +76,11 @@ class SplitKRR(Oracle):
         """A value for each column."""
         return sum(response.report_bits for response in self.responses)
 
+    @property
+    def row(self) -> tuple[tuple[int, ...], type[np.generic]]:
+        """A value for each column."""
+        return (len(self.sizes),), np.int32
+
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Codes:
         """(n, columns): a value of each column for each record."""
         joint = shared.checked_codes(codes, self.cells)

@@ -81,13 +81,22 @@ class Calm:
         """All equal."""
         return np.full(len(questions), 1.0 / len(questions))
 
-    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
-        """(rows, d): independent columns, then swaps towards the consistent tables of pairs."""
+    def tables(self, schema: Schema, halves: Halves) -> dict[tuple[int, ...], Floats]:
+        """Single columns and pairs that agree with each other."""
+        singles, pairs = self._agreed(schema, halves)
+        tables: dict[tuple[int, ...], Floats] = {(column,): shares for column, shares in enumerate(singles)}
+        return tables | {pair: shares for pair, shares in pairs.items()}  # noqa: C416, pairs become tuples
+
+    def _agreed(self, schema: Schema, halves: Halves) -> tuple[list[Floats], Pairs]:
         marginals = [
             Marginal(table.question.columns, table.frequencies(), table.variance())
             for table in merged(halves)
         ]
-        singles, pairs = agreed(marginals, schema.sizes)
+        return agreed(marginals, schema.sizes)
+
+    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+        """(rows, d): independent columns, then swaps towards the consistent tables of pairs."""
+        singles, pairs = self._agreed(schema, halves)
         return swapped(independent_columns(singles, rows, rng=rng), schema.sizes, pairs, rng=rng)
 
 

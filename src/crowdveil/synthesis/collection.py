@@ -54,7 +54,9 @@ class Collection:
     seed:
         Public; decides what each place is asked in each round.
     people:
-        How many can take part: places are below.
+        How many are expected to take part: rounds end by it.
+    capacity:
+        How many can take part: places are below. By default as many as are expected.
     number:
         Of the round that is open, from 0.
     planned:
@@ -74,10 +76,12 @@ class Collection:
     planned: tuple[float, ...] = ()
     halves: Halves = ((), ())
     seen: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    capacity: int | None = None
 
     def __post_init__(self) -> None:
         check_whole(self.people, "the number of people")
-        if self.people > MOST_PEOPLE:
+        check_whole(self.places, "the number of places")
+        if max(self.people, self.places) > MOST_PEOPLE:
             raise ParameterError(f"at most {MOST_PEOPLE:,} people can take part, not {self.people:,}")
         if not 0 <= self.number < self.rounds:
             raise ParameterError(f"there are {self.rounds} rounds, so none has the number {self.number}")
@@ -92,6 +96,11 @@ class Collection:
     def questions(self) -> tuple[Question, ...]:
         """All questions that may be asked, in any round."""
         return _questions(self.design, self.schema)
+
+    @property
+    def places(self) -> int:
+        """How many can take part."""
+        return self.people if self.capacity is None else self.capacity
 
     @property
     def rounds(self) -> int:
@@ -163,8 +172,8 @@ class Collection:
         where = np.asarray(places)
         if where.ndim != 1 or (where.size and where.dtype.kind not in "iu"):
             raise InputError("places are whole numbers, one for each report")
-        if where.size and not 0 <= int(where.min()) <= int(where.max()) < self.people:
-            raise InputError(f"a place is a whole number from 0 to {self.people - 1:,}")
+        if where.size and not 0 <= int(where.min()) <= int(where.max()) < self.places:
+            raise InputError(f"a place is a whole number from 0 to {self.places - 1:,}")
         return where.astype(np.int64)
 
     def _seen_with(self, places: Ints) -> Flags:
@@ -224,6 +233,7 @@ class Collection:
             "schema": self.schema.to_dict(),
             "seed": self.seed,
             "people": self.people,
+            **({} if self.capacity is None else {"capacity": self.capacity}),
             "round": self.number,
             "planned": list(self.planned),
             "halves": [[keep_table(table) for table in half] for half in self.halves],
@@ -240,11 +250,17 @@ class Collection:
             design = METHODS[kept["method"]].parameters(**kept["parameters"])
             if not isinstance(design, Design):
                 raise TypeError
-            empty = cls(Schema.from_dict(kept["schema"]), design, kept["seed"], kept["people"])
+            empty = cls(
+                Schema.from_dict(kept["schema"]),
+                design,
+                kept["seed"],
+                kept["people"],
+                capacity=kept.get("capacity"),
+            )
             even, odd = (tuple(kept_table(each, empty.questions) for each in half) for half in kept["halves"])
             if any(len(merged([half])) < len(half) for half in (even, odd)):
                 raise ValueError
-            seen = _kept_seen(kept, empty.people)
+            seen = _kept_seen(kept, empty.places)
             if np.count_nonzero(seen) != sum(table.asked for table in (*even, *odd)):
                 raise ValueError
             number = count_of(kept["round"], empty.rounds)

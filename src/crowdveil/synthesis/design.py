@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from crowdveil.arrays import Codes, Floats
@@ -35,6 +35,9 @@ class Design(Protocol):
 
     def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:
         """The probability of each question in the next round, from all tables so far; they sum to 1."""
+
+    def tables(self, schema: Schema, halves: Halves) -> Mapping[tuple[int, ...], Floats]:
+        """Proper shares of single columns and of pairs, by their columns, as records are made from."""
 
     def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
         """(rows, d): synthetic records from all tables, of which there is at least one."""

@@ -57,13 +57,16 @@ class Independent:
         """From the sizes of the columns alone."""
         return question_plan.chances(self.epsilon, (questions, ()))
 
+    def tables(self, schema: Schema, halves: Halves) -> dict[tuple[int, ...], Floats]:
+        """Single columns; uniform where nobody was asked about one."""
+        shares: dict[tuple[int, ...], Floats] = {
+            (column,): np.full(size, 1.0 / size) for column, size in enumerate(schema.sizes)
+        }
+        return shares | {table.question.columns: norm_sub(table.frequencies()) for table in merged(halves)}
+
     def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
-        """(rows, d): columns side by side; uniform where nobody was asked about a column."""
-        shares = [np.full(size, 1.0 / size) for size in schema.sizes]
-        for table in merged(halves):
-            (column,) = table.question.columns
-            shares[column] = norm_sub(table.frequencies())
-        return independent_columns(shares, rows, rng=rng)
+        """(rows, d): columns side by side."""
+        return independent_columns(list(self.tables(schema, halves).values()), rows, rng=rng)
 
 
 METHOD = Method(Independent, synthesize)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import ClassVar
 
 from crowdveil.accounting.parameters import check_whole
@@ -90,6 +91,12 @@ class LatentClassSynthesis:
     def fitted(self, schema: Schema, halves: Halves, *, engine: LocalEngine | None = None) -> LatentClasses:
         """The latent classes that explain all reports."""
         return fitted_to(halves, schema.sizes, engine=engine)
+
+    def tables(self, schema: Schema, halves: Halves) -> dict[tuple[int, ...], Floats]:
+        """Single columns and pairs of the fitted classes."""
+        classes, columns = self.fitted(schema, halves), range(len(schema.sizes))
+        sets = [*combinations(columns, 1), *combinations(columns, 2)]
+        return {each: classes.marginal(each) for each in sets}
 
     def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
         """(rows, d): records drawn from the fitted classes."""

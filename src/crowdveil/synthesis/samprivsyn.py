@@ -100,6 +100,13 @@ class SamPrivSyn:
         """What all reports so far say about pairs."""
         return Estimates.of(merged(halves), self.responses(schema))
 
+    def tables(self, schema: Schema, halves: Halves) -> dict[tuple[int, ...], Floats]:
+        """Single columns, and the pairs that somebody was asked about."""
+        estimates = self.estimates(schema, halves)
+        singles = enumerate(estimates.single_columns(schema.sizes))
+        tables: dict[tuple[int, ...], Floats] = {(column,): shares for column, shares in singles}
+        return tables | {pair: shares for pair, shares in estimates.tables.items()}  # noqa: C416
+
     def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
         """(rows, d): independent columns, then swaps towards the estimated tables of pairs."""
         estimates = self.estimates(schema, halves)

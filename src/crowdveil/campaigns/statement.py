@@ -1,0 +1,86 @@
+"""What a campaign promises to whoever takes part, in numbers and in words, and what it does not promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from crowdveil.accounting.rounding import up
+from crowdveil.campaigns.kind import Kind
+from crowdveil.certificates.levels import Level
+from crowdveil.errors import ParameterError
+from crowdveil.guarantee import Guarantee, Promise
+from crowdveil.ledger import LARGE_DELTA
+
+Admission = Literal["open", "invited"]
+
+BY_LINK = (
+    "over an open link one person with two devices can report twice: whoever does is protected as two "
+    "people, and epsilon counts twice"
+)
+BY_INVITATION = "whoever was given several invitations and used them is protected as several people"
+WHO = "that somebody takes part, when, and from which network address, is not hidden from the server"
+ELSEWHERE = "what the same person says in other campaigns, or in other ways, adds up"
+WITHDRAWN = "a report that is withdrawn is deleted here; what was computed and copied before stays"
+
+
+def checked_promise(kind: Kind, *, insist: bool) -> Guarantee:
+    """The promise for the unit of the campaign; refuses what promises nothing, or nearly nothing."""
+    promise = own_promise(kind)
+    if not isinstance(promise, Guarantee):
+        raise ParameterError("with these parameters nothing is promised: no campaign is opened for that")
+    if promise.delta > LARGE_DELTA and not insist:
+        raise ParameterError(
+            f"delta would be {promise.delta:.2g}, above {LARGE_DELTA:g}: add a floor, or the option insist"
+        )
+    return promise
+
+
+def own_promise(kind: Kind) -> Promise | None:
+    """What is promised in one wave for the unit of the campaign."""
+    certificate = kind.certificate()
+    person = getattr(kind, "unit", None) == "person" and certificate.promise.to_dict().get("unit") != "record"
+    return certificate.user_promise if person else certificate.promise
+
+
+def guarantee(kind: Kind, admission: Admission, waves: int) -> dict[str, Any]:
+    """Both levels in numbers, for one wave and for all of them; assumptions; what is not promised."""
+    certificate, promise = kind.certificate(), own_promise(kind)
+    assert isinstance(promise, Guarantee)
+    levels = certificate.levels()
+    extra = BY_LINK if admission == "open" else BY_INVITATION
+    again = [
+        f"each of {waves} waves costs as much again: whoever reports in all of them has the last numbers"
+    ] * (waves > 1)
+    stated = promise.to_dict()
+    return {
+        "unit": getattr(kind, "unit", promise.unit),
+        "epsilon": promise.epsilon,
+        "delta": promise.delta,
+        "adjacency": promise.adjacency,
+        "trust": promise.trust,
+        "sentence": stated["sentence"],
+        "levels": [level.to_dict() for level in levels],
+        "waves": waves,
+        "all_waves": [times(level, waves).to_dict() for level in levels],
+        "assumptions": list(promise.assumptions),
+        "not_promised": [
+            *replace(certificate, promise=promise).not_promised(),
+            extra,
+            WHO,
+            ELSEWHERE,
+            WITHDRAWN,
+            *again,
+        ],
+    }
+
+
+def times(level: Level, waves: int) -> Level:
+    """A level after that many waves: epsilons and deltas add up."""
+    if waves == 1 or level.epsilon is None or level.delta is None:
+        return level
+    delta = up(waves * Fraction(level.delta))
+    if delta >= 1:
+        return replace(level, epsilon=None, delta=None)
+    return replace(level, epsilon=up(waves * Fraction(level.epsilon)), delta=delta)

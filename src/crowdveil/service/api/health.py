@@ -1,0 +1,43 @@
+"""Whether the service lives, whether it can work, and what it counts."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from crowdveil.service.auth import Service
+from crowdveil.service.metrics import REGISTRY
+from crowdveil.service.models import Health, Problem
+from crowdveil.service.problems import Refused
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", summary="Whether the process lives")
+async def healthz() -> Health:
+    """It answers: it lives."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", summary="Whether the database answers", responses={503: {"model": Problem}})
+def readyz(service: Service) -> Health:
+    """Reports can be taken."""
+    try:
+        with service.database.reading() as connection:
+            connection.execute(text("SELECT count(*) FROM leases")).scalar_one()
+    except SQLAlchemyError:
+        raise Refused(503, "database", "the database does not answer", {"Retry-After": "5"}) from None
+    return Health(status="ready")
+
+
+@router.get(
+    "/metrics",
+    summary="Counts and times, for Prometheus",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+def metrics() -> Response:
+    """Of this process; nothing by campaign or person."""
+    return Response(generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})

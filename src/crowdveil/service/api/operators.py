@@ -1,0 +1,47 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from fastapi import APIRouter, Request, Response
+
+from crowdveil.service.api.addresses import address_of
+from crowdveil.service.auth import Service, SignedIn
+from crowdveil.service.models import Problem, SignIn, TokenOut
+from crowdveil.service.problems import Refused
+from crowdveil.service.store import operators, times
+
+LIFETIME = timedelta(hours=12)
+
+router = APIRouter(prefix="/api/v1", tags=["operators"])
+
+
+@router.post(
+    "/tokens",
+    status_code=201,
+    summary="Sign in",
+    responses={401: {"model": Problem}, 429: {"model": Problem}},
+)
+def sign_in(body: SignIn, service: Service, request: Request) -> TokenOut:
+    """A token for twelve hours, for a name and a password."""
+    service.limits.check("sign-ins", address_of(request))
+    with service.database.writing() as connection:
+        operator = operators.check_password(connection, body.name, body.password)
+        if operator is None:
+            raise Refused(
+                401, "password", "no operator has this name and password", {"WWW-Authenticate": "Bearer"}
+            )
+        token = operators.new_token(connection, operator, lifetime=LIFETIME)
+        operators.note(connection, operator.name, "sign in")
+    return TokenOut(name=operator.name, token=token, expires=times.text_of(datetime.now(UTC) + LIFETIME))
+
+
+@router.delete("/tokens", status_code=204, summary="Sign out", responses={401: {"model": Problem}})
+def sign_out(service: Service, operator: SignedIn, request: Request) -> Response:
+    """The token that came with the request is worthless from now on."""
+    token = request.headers["authorization"].split(None, 1)[1]
+    with service.database.writing() as connection:
+        operators.end_token(connection, token)
+        operators.note(connection, operator.name, "sign out")
+    return Response(status_code=204)

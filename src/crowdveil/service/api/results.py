@@ -1,0 +1,152 @@
+"""Results: what reports amount to, as JSON, CSV, Parquet and zip; a public page where an operator says so."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import HTMLResponse
+
+from crowdveil.service import exports
+from crowdveil.service.auth import Service, Viewed
+from crowdveil.service.models import Problem, ResultsOut
+from crowdveil.service.problems import Refused
+from crowdveil.service.state import State
+from crowdveil.service.store import campaigns, results
+from crowdveil.service.store.campaigns import Kept
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem} for status in (401, 404, 409, 422, 429)
+}
+WaveQuery = Annotated[int | None, Query(ge=1, le=1000, description="By default the one that is open.")]
+Table = Literal["results", "weights", "marginals", "records"]
+Ending = Literal["csv", "parquet"]
+
+router = APIRouter(tags=["results"], responses=PROBLEMS)
+BASE = "/api/v1/campaigns/{id}"
+
+
+def _binary(kind: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+@router.get(f"{BASE}/results", summary="What reports amount to")
+def result(service: Service, campaign: Viewed, wave: WaveQuery = None) -> ResultsOut:
+    """The last result and its time; provisional until the campaign is closed."""
+    return ResultsOut(**current(service, campaign, wave))
+
+
+def current(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
+    """Live counts, and the estimates that the worker computed last."""
+    wave = campaign.wave if wave is None else wave
+    with service.database.reading() as connection:
+        counted = {row["wave"]: row for row in campaigns.waves_of(connection, campaign)}
+        last = results.read(connection, campaign.number, wave)
+    if wave not in counted and campaign.state != "draft":
+        raise Refused(404, "wave", "there is no such wave yet")
+    live = counted.get(wave, {"participants": 0, "reports": 0, "withdrawn": 0})
+    empty: dict[str, Any] = {"tables": []} if campaign.campaign.kind.name == "records" else {"truths": []}
+    return {
+        "campaign": campaign.id,
+        "state": campaign.state,
+        "wave": wave,
+        "as_of": None if last is None else last.as_of,
+        "provisional": last is None or last.provisional,
+        "participants": live["participants"],
+        "reports": live["reports"],
+        "withdrawn": live["withdrawn"],
+        "counted": 0 if last is None else last.received - last.withdrawn,
+        "promise": campaign.campaign.guarantee,
+        **(empty if last is None else last.summary),
+    }
+
+
+@router.get(
+    f"{BASE}/results.csv",
+    summary="Truths or marginals as CSV",
+    response_class=Response,
+    responses=_binary("text/csv"),
+)
+def results_csv(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+    """As `discover` writes them; for records a row for each cell of each table."""
+    return _table(service, campaign, wave, "results", "csv")
+
+
+@router.get(
+    f"{BASE}/results.parquet",
+    summary="Truths or marginals as Parquet",
+    response_class=Response,
+    responses=_binary("application/vnd.apache.parquet"),
+)
+def results_parquet(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+    """The same with exact numbers."""
+    return _table(service, campaign, wave, "results", "parquet")
+
+
+@router.get(
+    f"{BASE}/weights.{{ending}}",
+    summary="Users' weights",
+    response_class=Response,
+    responses=_binary("application/octet-stream"),
+)
+def weights(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+    """Of sensing and sparse campaigns; a user is a place."""
+    return _table(service, campaign, wave, "weights", ending)
+
+
+@router.get(
+    f"{BASE}/records.{{ending}}",
+    summary="A synthetic table",
+    response_class=Response,
+    responses=_binary("application/octet-stream"),
+)
+def records(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+    """Of records campaigns: rows that belong to nobody, with their certificate."""
+    return _table(service, campaign, wave, "records", ending)
+
+
+@router.get(
+    f"{BASE}/reports.parquet",
+    summary="All reports, as devices sent them",
+    response_class=Response,
+    responses=_binary("application/vnd.apache.parquet"),
+)
+def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+    """What `crowdveil discover` reads; users are places."""
+    content = exports.reports_file(service.database, campaign, wave or campaign.wave)
+    return _file(content, "application/vnd.apache.parquet", "reports.parquet")
+
+
+@router.get(
+    f"{BASE}/bundle.zip",
+    summary="Everything in one file",
+    response_class=Response,
+    responses=_binary("application/zip"),
+)
+def bundle(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+    """Results, reports, certificate, ledger and a page to read."""
+    wave = wave or campaign.wave
+    content = exports.bundle(service.database, campaign, wave, current(service, campaign, wave))
+    return _file(content, "application/zip", "bundle.zip")
+
+
+@router.get("/c/{id}/results", summary="The public page of a result", response_class=HTMLResponse)
+def page(id: str, service: Service) -> HTMLResponse:
+    """Only if an operator published it."""
+    with service.database.reading() as connection:
+        campaign = campaigns.find(connection, id)
+    if not campaign.published:
+        raise Refused(404, "unpublished", "the result of this campaign is not public")
+    return HTMLResponse(exports.page(campaign, current(service, campaign, None)))
+
+
+def _table(service: State, campaign: Kept, wave: int | None, name: Table, ending: Ending) -> Response:
+    content = exports.table(service.database, campaign, wave or campaign.wave, name, ending)
+    kind = "text/csv; charset=utf-8" if ending == "csv" else "application/vnd.apache.parquet"
+    return _file(content, kind, f"{name}.{ending}")
+
+
+def _file(content: bytes, kind: str, name: str) -> Response:
+    return Response(
+        content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )

@@ -1,0 +1,136 @@
+"""Files of a campaign's results, each with its certificate where it is a table of reports or records."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import zipfile
+from typing import Any
+
+import polars as pl
+
+from crowdveil.campaigns.kind import Batch, Gathered, Plans
+from crowdveil.certificates.certificate import Certificate
+from crowdveil.files.certificates import csv_parts, metadata_of
+from crowdveil.plain_data import to_json
+from crowdveil.report.campaign_page import campaign_page
+from crowdveil.service.problems import Refused
+from crowdveil.service.store import campaigns, results
+from crowdveil.service.store.campaigns import Kept
+from crowdveil.service.store.database import Database
+from crowdveil.service.store.reports import read_plans, read_reports
+
+# A fixed time, so that the same content gives the same bytes.
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def gathered(database: Database, campaign: Kept, wave: int) -> Gathered | None:
+    """All reports of a wave, by round and place; None if there is none."""
+    with database.reading() as connection:
+        plans: Plans = read_plans(connection, campaign.number, wave)
+        batches = [batch for _, batch in read_reports(connection, campaign.number, wave)]
+    whole = joined(batches).by_place()
+    if not len(whole):
+        return None
+    reports = campaign.campaign.kind.gather(wave)
+    reports.add(whole, plans)
+    return reports
+
+
+def joined(batches: list[Batch]) -> Batch:
+    """Batches as one."""
+    rows = [
+        row
+        for batch in batches
+        for row in zip(batch.places.tolist(), batch.rounds.tolist(), batch.payloads, strict=True)
+    ]
+    return Batch.of(rows)
+
+
+def parquet(frame: pl.DataFrame, certificate: Certificate | None = None) -> bytes:
+    """A table as Parquet, with its certificate in the metadata."""
+    buffer = io.BytesIO()
+    if certificate is None:
+        frame.write_parquet(buffer)
+    else:
+        frame.write_parquet(buffer, metadata=metadata_of(frame, certificate, None))
+    return buffer.getvalue()
+
+
+def reports_of(reports: Gathered) -> bytes:
+    """All reports as `discover` reads them."""
+    return parquet(*reports.exported())
+
+
+def reports_file(database: Database, campaign: Kept, wave: int) -> bytes:
+    """All reports of a wave; those of a closed campaign were written when it was closed."""
+    with database.reading() as connection:
+        kept = results.read_file(connection, campaign.number, wave, "reports.parquet")
+    if kept is not None:
+        return kept
+    reports = gathered(database, campaign, wave)
+    if reports is None:
+        raise Refused(409, "no-reports", "nobody has reported in this wave")
+    return reports_of(reports)
+
+
+def table(database: Database, campaign: Kept, wave: int, name: str, ending: str) -> bytes:
+    """A table of the last result, as CSV or Parquet."""
+    records = campaign.campaign.kind.name == "records"
+    stored = {"results": "marginals" if records else "truths"}.get(name, name)
+    with database.reading() as connection:
+        content = results.read_file(connection, campaign.number, wave, f"{stored}.parquet")
+    if content is None:
+        if name in (("weights",) if records else ("records", "marginals")):
+            raise Refused(404, "table", f"a {campaign.campaign.kind.name} campaign has no {name}")
+        raise Refused(409, "no-result", "there is no result yet")
+    return content if ending == "parquet" else as_csv(content)
+
+
+def as_csv(content: bytes) -> bytes:
+    """A Parquet file as CSV; its certificate, if it has one, becomes the first line."""
+    frame = pl.read_parquet(io.BytesIO(content))
+    stated = pl.read_parquet_metadata(io.BytesIO(content)).get("crowdveil")
+    if stated is None:
+        return frame.write_csv().encode()
+    from crowdveil.certificates.reading import read_text
+
+    certificate = read_text(stated, "this table").certificate
+    plain = {name: value for name, value in certificate.contents.items() if name != "rows_sha256"}
+    from dataclasses import replace
+
+    return b"".join(csv_parts(frame, replace(certificate, contents=plain), None))
+
+
+def page(campaign: Kept, current: dict[str, Any]) -> str:
+    """The result for people to read; nothing on it is more than the results say."""
+    return campaign_page(json.loads(campaign.document), current)
+
+
+def bundle(database: Database, campaign: Kept, wave: int, current: dict[str, Any]) -> bytes:
+    """Everything about a wave in one zip file."""
+    document = json.loads(campaign.document)
+    with database.reading() as connection:
+        ledger = campaigns.ledger(connection, campaign)
+        names = ("marginals", "records") if document["kind"] == "records" else ("truths", "weights")
+        stored = {
+            name: results.read_file(connection, campaign.number, wave, f"{name}.parquet") for name in names
+        }
+    files: dict[str, bytes] = {
+        "campaign.json": to_json({"id": campaign.id, **document}).encode(),
+        "certificate.json": to_json(campaign.campaign.kind.certificate().to_dict()).encode(),
+        "ledger.json": to_json({"campaign": campaign.id, "entries": ledger}).encode(),
+        "results.json": to_json(current).encode(),
+        "public.html": page(campaign, current).encode(),
+    }
+    for name, content in stored.items():
+        if content is not None:
+            files |= {f"{name}.parquet": content, f"{name}.csv": as_csv(content)}
+    with contextlib.suppress(Refused):
+        files["reports.parquet"] = reports_file(database, campaign, wave)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name, _ZIP_TIME), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

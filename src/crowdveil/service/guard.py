@@ -1,0 +1,171 @@
+"""What every request goes through: limits of size and rate, security headers, a line in the log, counts.
+
+The log has the route's pattern, never the path: that may hold a participant's token. It has no body, no
+query, no address and no header.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from crowdveil.service.api.addresses import address_of
+from crowdveil.service.metrics import REQUESTS, SECONDS
+from crowdveil.service.problems import TYPE, Refusal, Refused
+from crowdveil.service.state import State
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "geolocation=(), camera=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+UNLIMITED = ("/healthz", "/readyz", "/metrics")
+
+log = structlog.get_logger("crowdveil.requests")
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class Guard:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, service: State) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, request_id = time.perf_counter(), 0, uuid4().hex[:16]
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers["X-Request-Id"] = request_id
+            await send(message)
+
+        try:
+            refusal = self._refusal(scope)
+            if refusal is not None:
+                await _problem(refusal, answer)
+            else:
+                await self._app(scope, self._bounded(scope, receive), answer)
+        except _TooLargeError:
+            if status == 0:
+                await _problem(self._too_large(scope), answer)
+        except Exception as error:
+            log.error(
+                "failed",
+                request=request_id,
+                error=type(error).__name__,
+                route=_route(scope),
+                where=_where(error),
+            )
+            if status == 0:
+                await _problem(
+                    Refusal(500, "bug", "something went wrong here; it was logged without what was sent"),
+                    answer,
+                )
+        finally:
+            self._count(scope, status, time.perf_counter() - began, request_id)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        """Why a request is not looked at."""
+        if scope["path"] in UNLIMITED:
+            return None
+        try:
+            self._service.limits.check("requests", address_of(Request(scope)))
+        except Refused as error:
+            return error.refusal
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit():
+            return Refusal(400, "length", "the length of the body is not a number")
+        return self._too_large(scope) if int(length[:20]) > self._most(scope) else None
+
+    def _most(self, scope: Scope) -> int:
+        settings = self._service.settings
+        return settings.batch_bytes if scope["path"].endswith("/batch") else settings.body_bytes
+
+    def _too_large(self, scope: Scope) -> Refusal:
+        return Refusal(
+            413, "size", f"a request here has at most {self._most(scope):,} bytes: nothing was kept"
+        )
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        most, got = self._most(scope), 0
+
+        async def bounded() -> Message:
+            nonlocal got
+            message = await receive()
+            got += len(message.get("body", b""))
+            if got > most:
+                raise _TooLargeError
+            return message
+
+        return bounded
+
+    def _count(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+        route, method = _route(scope), scope["method"]
+        REQUESTS.labels(
+            method if method.isupper() and len(method) < 10 else "other", route, str(status)
+        ).inc()
+        SECONDS.labels(route).observe(seconds)
+        if scope["path"] not in UNLIMITED:
+            log.info(
+                "request",
+                request=request_id,
+                method=method[:10],
+                route=route,
+                status=status,
+                ms=round(1000 * seconds, 1),
+            )
+
+
+def _route(scope: Scope) -> str:
+    """The pattern of a path: it has no id and no token."""
+    route: Any = scope.get("route")
+    return getattr(route, "path", None) or "none"
+
+
+def _where(error: BaseException) -> str:
+    """The last line of our own code: a name and a number, no value."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if "crowdveil" in code.co_filename:
+            place = f"{code.co_filename.rpartition('crowdveil/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+async def _problem(refusal: Refusal, send: Send) -> None:
+    body = json.dumps(refusal.to_dict()).encode()
+    headers = {
+        "content-type": TYPE,
+        "content-length": str(len(body)),
+        "connection": "close",
+        **refusal.headers,
+    }
+    pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

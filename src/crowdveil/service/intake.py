@@ -1,0 +1,177 @@
+"""The one way in for reports: a thread that writes whatever is waiting in one transaction.
+
+Requests that come together share one commit, and nobody is answered before it is on the disk. What a
+transaction cannot write is refused as a whole: nothing is half-written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from crowdveil.campaigns.kind import Asked, Plans
+from crowdveil.service.problems import Refusal
+from crowdveil.service.store.database import Database
+from crowdveil.service.store.reports import Desk, Opened, Submission, open_waves
+
+MOST_AT_ONCE = 5000  # submissions of a transaction
+UNAVAILABLE = Refusal(
+    503,
+    "database",
+    "the database cannot be written now: nothing was kept, try again later",
+    {"Retry-After": "5"},
+)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Somebody asks for a place."""
+
+    participant: bytes
+    wave: int | None = None
+
+
+@dataclass(frozen=True)
+class Seated:
+    """A place was given, or had been."""
+
+    asked: Asked
+    wave: int
+    plans: Plans
+
+
+Entry = Submission | Seat
+Outcome = int | Seated | Refusal
+
+
+@dataclass(eq=False)
+class _Job:
+    campaign: Opened
+    entries: Sequence[Entry]
+    answered: asyncio.Future[list[Outcome]]
+    outcomes: list[Outcome] = field(default_factory=list)
+    failure: BaseException | None = None
+
+
+class Intake:
+    """A queue of jobs and the thread that empties it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="intake", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to write."""
+        self._loop = loop
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what is waiting, and end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def enqueue(self, campaign: Opened, entries: Sequence[Entry]) -> asyncio.Future[list[Outcome]]:
+        """What becomes of each entry, once that is on the disk."""
+        assert self._loop is not None
+        answered: asyncio.Future[list[Outcome]] = self._loop.create_future()
+        self._jobs.put(_Job(campaign, entries, answered))
+        return answered
+
+    def _run(self) -> None:
+        waiting: _Job | None = self._jobs.get()
+        while waiting is not None:
+            jobs, count = [waiting], len(waiting.entries)
+            waiting = None
+            stopped = False
+            while count < MOST_AT_ONCE:
+                try:
+                    job = self._jobs.get_nowait()
+                except Empty:
+                    break
+                if job is None:
+                    stopped = True
+                    break
+                jobs.append(job)
+                count += len(job.entries)
+            self._write(jobs)
+            self._answer(jobs)
+            if stopped:
+                return
+            waiting = self._jobs.get()
+
+    def _write(self, jobs: list[_Job]) -> None:
+        try:
+            with self._database.writing() as connection:
+                current = open_waves(connection, {job.campaign.number for job in jobs})
+                desks = {
+                    key: Desk(connection, campaign, key[1], [entry.participant for entry in entries])
+                    for key, (campaign, entries) in _grouped(jobs, current).items()
+                }
+                outcomes = [
+                    [_outcome(desks[_key(job, entry, current)], entry) for entry in job.entries]
+                    for job in jobs
+                ]
+                for desk in desks.values():
+                    desk.close()
+            for job, own in zip(jobs, outcomes, strict=True):
+                job.outcomes = own
+        except DBAPIError:
+            for job in jobs:
+                job.outcomes = [UNAVAILABLE] * len(job.entries)
+        except Exception as error:
+            if len(jobs) > 1:  # let each fail alone
+                for job in jobs:
+                    self._write([job])
+            else:
+                jobs[0].failure = error
+
+    def _answer(self, jobs: list[_Job]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(_resolve, jobs)
+        except RuntimeError:
+            return  # the loop is gone, and with it whoever waited
+
+
+Key = tuple[int, int]
+"""The number of a campaign, and a wave."""
+
+
+def _key(job: _Job, entry: Entry, current: dict[int, int]) -> Key:
+    """Where an entry goes: by default into the wave that is open."""
+    number = job.campaign.number
+    return number, current.get(number, 1) if entry.wave is None else entry.wave
+
+
+def _grouped(jobs: list[_Job], current: dict[int, int]) -> dict[Key, tuple[Opened, list[Entry]]]:
+    """Entries by campaign and wave, in one fixed order, so that two servers never wait for each other."""
+    groups: dict[Key, tuple[Opened, list[Entry]]] = {}
+    for job in jobs:
+        for entry in job.entries:
+            groups.setdefault(_key(job, entry, current), (job.campaign, []))[1].append(entry)
+    return dict(sorted(groups.items()))
+
+
+def _outcome(desk: Desk, entry: Entry) -> Outcome:
+    if isinstance(entry, Submission):
+        return desk.submit(entry)
+    asked = desk.seat(entry.participant)
+    return asked if isinstance(asked, Refusal) else Seated(asked, desk.wave, desk.plans)
+
+
+def _resolve(jobs: list[Any]) -> None:
+    for job in jobs:
+        if job.answered.done():
+            continue
+        if job.failure is not None:
+            job.answered.set_exception(job.failure)
+        else:
+            job.answered.set_result(job.outcomes)

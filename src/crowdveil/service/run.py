@@ -1,0 +1,105 @@
+"""A running server: the web application, and beside it a worker in a process of its own.
+
+The worker computes, which would make requests wait. If it dies it is started again; if the server dies, the
+worker sees the pipe to it closed, and ends too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import uvicorn
+
+from crowdveil.errors import OutputError
+from crowdveil.service.logs import configure
+from crowdveil.service.settings import Settings
+from crowdveil.service.store.database import Database
+
+FACTORY = "crowdveil.service.app:create_app"
+AGAIN = 1.0  # seconds until a worker that died is started again
+LAST_WORDS = 15.0  # seconds for a worker to end
+
+
+class WorkerProcess:
+    """The worker's process, started again whenever it dies."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._process = self._start()
+        self._watch = threading.Thread(target=self._restart, daemon=True)
+        self._watch.start()
+
+    @staticmethod
+    def _start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "crowdveil.service.worker"], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def _restart(self) -> None:
+        while True:
+            self._process.wait()
+            if self._stopping.wait(AGAIN):
+                return
+            self._process = self._start()
+
+    def stop(self) -> None:
+        """Let it finish what it does, but not for long."""
+        self._stopping.set()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.terminate()
+        try:
+            self._process.wait(LAST_WORDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+def run(settings: Settings) -> None:
+    """Serve until told to stop: on Ctrl-C or SIGTERM requests that are there are answered first."""
+    configure()
+    database = Database(settings.database)
+    database.migrate()
+    database.close()
+    # Other processes read their settings from the environment, which nobody else can see.
+    for name, value in settings.model_dump().items():
+        os.environ[f"CROWDVEIL_{name.upper()}"] = str(value)
+    config = uvicorn.Config(
+        FACTORY,
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.processes,
+        proxy_headers=True,
+        forwarded_allow_ips=settings.proxies,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=30,
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=64 * 1024,
+        backlog=2048,
+    )
+    try:
+        socket = config.bind_socket()
+    except SystemExit:
+        raise OutputError(f"{settings.host}:{settings.port} cannot be listened on: is it taken?") from None
+    port = socket.getsockname()[1]
+    worker = WorkerProcess() if settings.worker else None
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    sys.stdout.write(f"crowdveil serves http://{host}:{port}\n")
+    sys.stdout.flush()
+    try:
+        if settings.processes > 1:
+            from uvicorn.supervisors import Multiprocess
+
+            Multiprocess(config, sockets=[socket]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[socket])
+    finally:
+        if worker is not None:
+            worker.stop()
+        socket.close()

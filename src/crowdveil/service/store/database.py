@@ -1,0 +1,137 @@
+"""How to reach the database: SQLite in a file, or PostgreSQL; one schema for both.
+
+A transaction is `reading()` or `writing()`. On SQLite a writing one takes the write lock when it begins, so
+that it never fails half-way because somebody else writes too; on PostgreSQL rows are locked where it matters.
+What is committed is on the disk: SQLite syncs its log with every commit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from crowdveil.errors import InputError, ParameterError
+from crowdveil.ledger import default_path
+
+BUSY_SECONDS = 30
+MIGRATION_LOCK = 0x63726F7764  # of PostgreSQL's advisory locks; "crowd"
+LOCK_TIMEOUT = "30s"
+
+
+def default_url() -> str:
+    """An SQLite file in the state folder, beside the ledger."""
+    return f"sqlite:///{default_path().with_name('service.sqlite3')}"
+
+
+class Database:
+    """A pool of connections."""
+
+    def __init__(self, url: str, *, connections: int = 8) -> None:
+        try:
+            parsed = make_url(url)
+            kind = parsed.get_backend_name()
+        except (ArgumentError, NoSuchModuleError):
+            raise ParameterError(
+                "--database takes sqlite:////path or postgresql+psycopg://user@host/name"
+            ) from None
+        if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
+            raise ParameterError("--database takes sqlite:////path or postgresql+psycopg://user@host/name")
+        self.sqlite = kind == "sqlite"
+        if self.sqlite:
+            if not parsed.database or parsed.database == ":memory:":
+                raise ParameterError("--database takes an SQLite file: sqlite:////path")
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        options: dict[str, Any] = {"pool_size": connections, "max_overflow": 4, "hide_parameters": True}
+        if self.sqlite:
+            options["connect_args"] = {"timeout": BUSY_SECONDS, "check_same_thread": False}
+        else:
+            options |= {"pool_pre_ping": True, "pool_recycle": 1800}
+            options["connect_args"] = {
+                "options": f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT}",
+                "connect_timeout": 10,
+            }
+        self.engine: Engine = create_engine(parsed, **options)
+        if self.sqlite:
+            event.listen(self.engine, "connect", _configure)
+            event.listen(self.engine, "begin", _begin)
+        self._writer = self.engine.execution_options(writes=True)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that changes nothing, and sees one state of the database on SQLite."""
+        with self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is committed as a whole, or not at all."""
+        with self._writer.connect() as connection, connection.begin():
+            yield connection
+
+    def migrate(self) -> None:
+        """Bring the tables to this version, one process at a time; refuses those of a newer one."""
+        from alembic import command
+        from alembic.config import Config
+        from alembic.script import ScriptDirectory
+        from alembic.util import CommandError
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+        config.attributes["configure_logger"] = False
+        try:
+            with self.writing() as connection:
+                if not self.sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+                config.attributes["connection"] = connection
+                command.upgrade(config, ScriptDirectory.from_config(config).get_current_head() or "head")
+        except CommandError:
+            raise InputError(
+                "the database belongs to a newer version of crowdveil: upgrade crowdveil, or restore a backup"
+            ) from None
+        except SQLAlchemyError as error:
+            raise InputError(f"the database cannot be used ({reason(error)})") from None
+
+    def erase_freed(self) -> None:
+        """Let go of what was deleted: SQLite overwrites it, and then the log is emptied."""
+        if self.sqlite:
+            with self.engine.connect() as connection:
+                raw: Any = connection.connection.driver_connection
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
+
+def reason(error: SQLAlchemyError) -> str:
+    """Why the database refused, in its own words, without statement, parameters or address."""
+    original = getattr(error, "orig", None)
+    if original is None:
+        return type(error).__name__
+    lines = str(original).strip().splitlines()
+    return lines[0][:200] if isinstance(original, sqlite3.Error) and lines else type(original).__name__
+
+
+def _configure(connection: sqlite3.Connection, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun below, not guessed
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "secure_delete=ON",
+        f"busy_timeout={BUSY_SECONDS * 1000}",
+        "cache_size=-65536",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
