@@ -14,6 +14,7 @@ import pytest
 from crowdveil.cli.main import main
 from crowdveil.randomness import seeded
 from crowdveil.simulation.claims import SimulatedClaims
+from service_fixtures import database, postgres, server, start  # noqa: F401, fixtures
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class Sparse(Kind):
         """A report about all objects, whatever there is an answer to."""
         if not answer.keys() <= self.items.codes.keys():
             raise InputError("there is an answer about an object that is not listed")
-        values: dict[Name, float] = {**answer}
+        values: dict[Name, float] = {name: float(value) for name, value in answer.items()}
         return self.cell_mechanism.report_one(values, self.items.names, place=asked.place, rng=rng)
 
     # --- the server ----------------------------------------------------------------------------------------

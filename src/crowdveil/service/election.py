@@ -1,8 +1,8 @@
 """Who does the background work: one of all servers, elected through the database.
 
 No clock is compared with another: the holder counts up a number once a second, and whoever sees it stand
-still for long, by their own stopwatch, takes over. A holder who was only slow finds out with the next count, and
-nothing that it writes is kept after that (`fenced`).
+still for long, by their own stopwatch, takes over. A holder who was only slow finds out with the next count,
+and nothing that it writes is kept after that (`fenced`).
 """
 
 from __future__ import annotations
