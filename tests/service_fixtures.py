@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Start servers with settings of one's own; all are stopped after the test."""
     started: list[Server] = []
 
-    def go(database: str, **settings: object) -> Server:
+    def go(database: str, **settings: Any) -> Server:
         server = Server(database, tmp_path / f"server{len(started)}", **settings)
         started.append(server)
         return server.start()

@@ -24,7 +24,7 @@ UNLIMITED = {
 class Server:
     """A server process on a database; `with` starts and stops it."""
 
-    def __init__(self, database: str, folder: Path, *, port: int = 0, **settings: object) -> None:
+    def __init__(self, database: str, folder: Path, *, port: int = 0, **settings: Any) -> None:
         self.database, self._folder, self._port = database, folder, port
         folder.mkdir(parents=True, exist_ok=True)
         self._settings = {f"CROWDVEIL_{name.upper()}": str(value) for name, value in settings.items()}
