@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, get_args
 
+from crowdveil.accounting.rounding import up
 from crowdveil.campaigns.kind import Kind, text_of
 from crowdveil.campaigns.registry import KINDS
 from crowdveil.campaigns.request import options_of
 from crowdveil.campaigns.statement import Admission, checked_promise, guarantee
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee
 from crowdveil.local.wire import VERSION
 
 MOST_WAVES = 1000
@@ -54,10 +55,10 @@ class Campaign:
             raise ParameterError(f"waves is a whole number from 1 to {MOST_WAVES}")
         if self.about not in ABOUT:
             raise ParameterError('about is "facts" or "opinions"')
-        if self.wire != VERSION:
+        if type(self.wire) is not int or self.wire != VERSION:
             raise ParameterError(
-                f"this campaign opened with version {self.wire} of the reports' form, and this version of "
-                f"crowdveil speaks {VERSION}"
+                f"this campaign opened with another version of the reports' form than {VERSION}, which this "
+                "version of crowdveil speaks"
             )
 
     @classmethod
@@ -93,21 +94,30 @@ class Campaign:
 
     @classmethod
     def from_dict(cls, public: Any) -> Campaign:
-        """The campaign of a public document. What is promised is computed, and must be what it says.
+        """The campaign of a public document, which must say what the campaign says itself.
 
-        `InputError` for a document that no campaign has, or that promises something else than holds.
+        What is promised is computed here. `InputError` for a document that no campaign has, or that says
+        something else anywhere, a number or a sentence; further entries, as a server adds them, are not read.
+        """
+        campaign = cls.kept(public)
+        said, own = _without_remarks(public), _without_remarks(campaign.to_dict())
+        if any(said.get(name) != own[name] for name in own):
+            raise InputError("the campaign says something else than its mechanism holds")
+        return campaign
+
+    @classmethod
+    def kept(cls, public: Any) -> Campaign:
+        """The campaign of a document that this side wrote: it is built, and not compared.
+
+        Another version may have said the same in other words.
         """
         try:
             kind = KINDS[str(public["kind"])].from_dict(public)
-            frozen = {name: public[name] for name in ("title", "admission", "waves", "about")}
-            campaign = cls(kind=kind, wire=public["mechanism"]["wire"], **frozen)
+            frozen = {name: public[name] for name in ("admission", "waves", "about")}
+            title, wire = text_of(public["title"], "the title"), public["mechanism"]["wire"]
+            campaign = cls(title, kind, wire=wire, **frozen)
             checked_promise(kind, insist=True)
-            stated = public["guarantee"]
-            if any(
-                stated[name] != campaign.guarantee[name]
-                for name in ("epsilon", "delta", "unit", "levels", "all_waves")
-            ):
-                raise InputError("the campaign promises something else than its mechanism holds")
+            _ = public["guarantee"]["epsilon"]
         except ParameterError as error:
             raise InputError(f"this campaign cannot be answered: {error}") from None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
@@ -115,7 +125,13 @@ class Campaign:
         return campaign
 
     def epsilon(self) -> float:
-        """For the campaign's unit, over all waves."""
+        """For the campaign's unit, over all waves; rounded up."""
         promise = checked_promise(self.kind, insist=True)
-        assert isinstance(promise, Guarantee)
-        return promise.epsilon * self.waves
+        return up(self.waves * Fraction(promise.epsilon))
+
+
+def _without_remarks(public: Mapping[str, Any]) -> dict[str, Any]:
+    """A document without what may be put into other words: assumptions, and what is not promised."""
+    stated = public["guarantee"]
+    numbers = {name: stated[name] for name in stated if name not in ("assumptions", "not_promised")}
+    return {**public, "guarantee": numbers}

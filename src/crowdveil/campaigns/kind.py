@@ -166,15 +166,21 @@ def text_of(value: Any, what: str, longest: int = 200) -> str:
 
     from crowdveil.errors import ParameterError
 
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise ParameterError(f"{what} is a text of printable characters that is not blank")
+    refused = ParameterError(f"{what} is a text of printable characters that is not blank")
+    if not isinstance(value, str):
+        raise refused
     if len(value) > longest:
         raise ParameterError(f"{what} has at most {longest} characters")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ParameterError(f"{what} is a text of printable characters that is not blank") from None
-    return normalize("NFC", value.strip())
+        raise refused from None
+    text = normalize("NFC", value).strip()
+    if not text or not text.isprintable():
+        raise refused
+    if len(text) > longest:  # some characters become two
+        raise ParameterError(f"{what} has at most {longest} characters")
+    return text
 
 
 def numbers_in(payloads: Sequence[bytes], kind: Any) -> Any:

@@ -32,6 +32,7 @@ from crowdveil.synthesis.registry import METHODS
 DESIGNS = ("crowdveil", "samprivsyn", "calm", "independent")
 SEEDS = 2**32
 MOST_ROWS = 100_000  # of a synthetic table that is made unasked
+MOST_COLUMNS = 200  # there is a question about each pair of them
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class RecordsKind(Kind):
     def __post_init__(self) -> None:
         if not self.schema.declared:
             raise ParameterError("the schema of a campaign is declared before anybody answers")
+        if len(self.schema.columns) > MOST_COLUMNS:
+            raise ParameterError(f"a records campaign has at most {MOST_COLUMNS} columns")
         if not isinstance(self.design, Design):
             raise ParameterError(f"a records campaign takes {', '.join(DESIGNS)}")
         _ = self.certificate(), self.first(0)  # refuse parameters that cannot be

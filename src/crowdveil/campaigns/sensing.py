@@ -24,6 +24,7 @@ from crowdveil.certificates.certificate import Certificate
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.local.description import Description
+from crowdveil.local.device_input import finite_numbers
 from crowdveil.local.perturbed import ClaimMechanism
 from crowdveil.local.split_epsilon import share_of
 from crowdveil.local.wire import Wire
@@ -143,15 +144,18 @@ class Sensing(Kind):
         """Noisy claims about the objects that there is a value of."""
         if not answer.keys() <= self.ranges.keys():
             raise InputError("there is a claim about an object that is not listed")
-        values: dict[Name, float] = {name: self._sent(name, value) for name, value in answer.items()}
+        numbers = finite_numbers(list(answer.values())).tolist()
+        values: dict[Name, float] = {
+            name: self._sent(name, number) for name, number in zip(answer, numbers, strict=True)
+        }
         return self.claim_mechanism.report_one(values, self.items.names, rng=rng)
 
     def _sent(self, name: str, value: float) -> float:
-        """A value on the scale of the mechanism."""
+        """A finite value on the scale of the mechanism."""
         if not self.scaled:
             return value
         own = self.ranges[name]
-        return (min(max(float(value), own.low), own.high) - own.low) / (own.high - own.low)
+        return (min(max(value, own.low), own.high) - own.low) / own.length
 
     # --- the server ----------------------------------------------------------------------------------------
 
@@ -208,4 +212,4 @@ class _Gathered(Gathered):
 
     def _own_units(self) -> dict[str, tuple[float, float]]:
         """For each object where its range begins, and how long it is."""
-        return {name: (own.low, own.high - own.low) for name, own in self._kind.ranges.items()}
+        return {name: (own.low, own.length) for name, own in self._kind.ranges.items()}

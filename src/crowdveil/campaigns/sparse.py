@@ -19,9 +19,11 @@ from crowdveil.campaigns.results import truths_result
 from crowdveil.certificates.certificate import Certificate, of_reports
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.local.description import Description
+from crowdveil.local.device_input import finite_numbers
 from crowdveil.local.reports import CellMechanism, Reports
 from crowdveil.local.wire import Wire
 from crowdveil.operations.cell_truths import estimators
+from crowdveil.public_range import Range
 from crowdveil.randomness import Name, Randomness
 
 MECHANISMS = ("cell-response", "slots")
@@ -42,6 +44,9 @@ class Sparse(Kind):
             raise ParameterError("a sparse campaign takes auto, rr, three-symbols or slots")
         if (self.unit == "person") != (self.description.mechanism == "slots"):
             raise ParameterError("slots protects the unit person, the other mechanisms protect the unit cell")
+        scale = Range(self.cell_mechanism.domain.low, self.cell_mechanism.domain.high)
+        if any(own != scale for own in self.items.ranges([scale.low, scale.high]).values()):
+            raise ParameterError("all objects of a sparse campaign are answered on one scale")
         self.cell_mechanism.row(len(self.items.listed))  # refuses too few objects
         _ = self.certificate()
 
@@ -121,7 +126,8 @@ class Sparse(Kind):
         """A report about all objects, whatever there is an answer to."""
         if not answer.keys() <= self.items.codes.keys():
             raise InputError("there is an answer about an object that is not listed")
-        values: dict[Name, float] = {name: float(value) for name, value in answer.items()}
+        numbers = finite_numbers(list(answer.values())).tolist()
+        values: dict[Name, float] = dict(zip(answer, numbers, strict=True))
         return self.cell_mechanism.report_one(values, self.items.names, place=asked.place, rng=rng)
 
     # --- the server ----------------------------------------------------------------------------------------

@@ -19,10 +19,16 @@ BY_LINK = (
     "over an open link one person with two devices can report twice: whoever does is protected as two "
     "people, and epsilon counts twice"
 )
-BY_INVITATION = "whoever was given several invitations and used them is protected as several people"
+BY_INVITATION = (
+    "whoever was given several invitations and used them is protected as several people; whoever gave out "
+    "the invitations and reads the database can tell whose report is whose: only the noise hides what it says"
+)
 WHO = "that somebody takes part, when, and from which network address, is not hidden from the server"
 ELSEWHERE = "what the same person says in other campaigns, or in other ways, adds up"
-WITHDRAWN = "a report that is withdrawn is deleted here; what was computed and copied before stays"
+WITHDRAWN = (
+    "a report that is withdrawn is deleted, but it stays in the estimates until they are computed anew, in "
+    "what later rounds were planned from, and in whatever was copied before; that its place is taken shows"
+)
 
 
 def checked_promise(kind: Kind, *, insist: bool) -> Guarantee:
@@ -51,7 +57,8 @@ def guarantee(kind: Kind, admission: Admission, waves: int) -> dict[str, Any]:
     levels = certificate.levels()
     extra = BY_LINK if admission == "open" else BY_INVITATION
     again = [
-        f"each of {waves} waves costs as much again: whoever reports in all of them has the last numbers"
+        f"each of {waves} waves costs as much again: for whoever reports in all of them, epsilon is the one "
+        "of all waves"
     ] * (waves > 1)
     stated = promise.to_dict()
     return {

@@ -37,7 +37,7 @@ def finite_numbers(values: Any) -> Floats:
     """Finite floats in a row. What NumPy would complain about quotes cells, so it is not passed on."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("the values are not all numbers") from None
     if numbers.ndim != 1:
         raise InputError("the values must be a row of numbers")

@@ -28,8 +28,8 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 def gathered(database: Database, campaign: Kept, wave: int) -> Gathered | None:
     """All reports of a wave, by round and place; None if there is none."""
     with database.reading() as connection:
-        plans: Plans = read_plans(connection, campaign.number, wave)
         batches = [batch for _, batch in read_reports(connection, campaign.number, wave)]
+        plans: Plans = read_plans(connection, campaign.number, wave)  # after: a round's plan is there first
     whole = joined(batches).by_place()
     if not len(whole):
         return None

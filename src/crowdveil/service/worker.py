@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,6 +40,8 @@ PAUSE = 0.5  # seconds between looks
 SHARE = 4.0  # after a computation that took t seconds the next one waits this many t
 MOST_WAITING = 60.0
 AFTER_FAILURE = 30.0
+ERASE_EVERY = 60.0  # seconds; whoever deletes does it at once, if nobody reads just then
+ERASE_AGAIN = 5.0
 
 log = structlog.get_logger("crowdveil.worker")
 
@@ -48,7 +51,9 @@ class _Folded:
     """The reports of a wave that were read so far."""
 
     gathered: Gathered
+    as_of: str = ""  # all that had come in by then was read
     after: int = 0  # the seq of the next report
+    reports: int = 0  # without those that were withdrawn
     withdrawn: int = 0
     due: float = 0.0  # by the stopwatch: when the next estimate may be computed
 
@@ -64,6 +69,7 @@ class _Wave:
     round: int
     round_opened: str
     known: tuple[int, int, bool] | None  # what the last result was computed from
+    as_of: str
 
 
 class Worker:
@@ -74,6 +80,7 @@ class Worker:
         self._election = Election(database)
         self._folded: dict[tuple[int, int], _Folded] = {}
         self._failed: dict[tuple[int, int], float] = {}
+        self._erase_at = 0.0  # by the stopwatch
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -147,9 +154,10 @@ class Worker:
             .where((campaigns_table.c.state != "closed") | results_table.c.provisional.is_not(False))
             .order_by(campaigns_table.c.number, waves.c.wave)
         )
+        as_of = times.now()
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-            kept = {id: campaigns.find(connection, id) for id in {row.id for row in rows}}
+            kept = campaigns.found(connection, {row.id for row in rows})
         return [
             _Wave(
                 kept[row.id],
@@ -157,8 +165,10 @@ class Worker:
                 None
                 if row.last_received is None
                 else (row.last_received, row.last_withdrawn, row.last_provisional),
+                as_of,
             )
             for row in rows
+            if row.id in kept  # else it was deleted meanwhile
         ]
 
     def _serve(self, wave: _Wave) -> None:
@@ -172,20 +182,14 @@ class Worker:
         if folded is None and not changed and not self._round_over(wave):
             return
         folded = self._read(wave, folded)
-        if self._round_over(wave):
+        if folded.reports and self._round_over(wave):
             self._next_round(wave, folded)
-        if changed and wave.received > wave.withdrawn and time.monotonic() >= folded.due:
+        if changed and folded.after and time.monotonic() >= folded.due:
             began = time.monotonic()
-            result = folded.gathered.result()
+            result = folded.gathered.result() if folded.reports else _nothing(wave)
             seconds = time.monotonic() - began
-            self._write(
-                wave,
-                result,
-                provisional=True,
-                received=folded.after,
-                withdrawn=folded.withdrawn,
-                seconds=seconds,
-            )
+            counted = (folded.after, folded.withdrawn, seconds)
+            self._write(wave, result, KeptResult(folded.as_of, True, *counted, result.summary))
             folded.due = time.monotonic() + min(MOST_WAITING, SHARE * seconds)
 
     def _read(self, wave: _Wave, folded: _Folded | None) -> _Folded:
@@ -195,61 +199,43 @@ class Worker:
             due = 0.0 if folded is None else folded.due
             folded = _Folded(kind.gather(wave.wave), withdrawn=wave.withdrawn, due=due)
             self._folded[number, wave.wave] = folded
+        folded.as_of = wave.as_of
         if folded.after >= wave.received:
             return folded
         with self._database.reading() as connection:
-            planned = read_plans(connection, number, wave.wave)
             for after, batch in read_reports(connection, number, wave.wave, folded.after):
-                if len(batch):
-                    folded.gathered.add(batch, planned)
-                folded.after = after
+                if len(batch):  # the plans of its rounds were there before it
+                    folded.gathered.add(batch, read_plans(connection, number, wave.wave))
+                folded.after, folded.reports = after, folded.reports + len(batch)
         return folded
 
     def _close(self, wave: _Wave) -> None:
         """The result of a closed campaign, from all reports anew."""
         began = time.monotonic()
         reports = exports.gathered(self._database, wave.campaign, wave.wave)
-        if reports is None:
-            name = "tables" if wave.campaign.campaign.kind.name == "records" else "truths"
-            result, files = Result({name: []}), {}
-        else:
-            result, files = reports.result(), {"reports.parquet": exports.reports_of(reports)}
-        self._write(
-            wave,
-            result,
-            provisional=False,
-            received=wave.received,
-            withdrawn=wave.withdrawn,
-            seconds=time.monotonic() - began,
-            files=files,
-        )
+        result = _nothing(wave) if reports is None else reports.result()
+        files = {} if reports is None else {"reports.parquet": exports.reports_of(reports)}
+        counted = (wave.received, wave.withdrawn, time.monotonic() - began)
+        self._write(wave, result, KeptResult(wave.as_of, False, *counted, result.summary), files)
 
     def _write(
-        self,
-        wave: _Wave,
-        result: Result,
-        *,
-        provisional: bool,
-        received: int,
-        withdrawn: int,
-        seconds: float,
-        files: dict[str, bytes] | None = None,
+        self, wave: _Wave, result: Result, kept: KeptResult, files: Mapping[str, bytes] | None = None
     ) -> None:
+        """Keep a result, unless somebody else does the work now, or the campaign has gone on meanwhile."""
         kind = wave.campaign.campaign.kind
         content = {
             f"{name}.parquet": exports.parquet(*kind.published(name, frame))
             for name, frame in result.tables.items()
         }
-        kept = KeptResult(times.now(), provisional, received, withdrawn, seconds, result.summary)
         with self._database.writing() as connection:
             self._election.fenced(connection)
             current = connection.execute(
                 select(campaigns_table.c.state).where(campaigns_table.c.id == wave.campaign.id)
             ).scalar_one_or_none()
-            if current is None or (provisional and current == "closed"):
+            if current is None or (kept.provisional and current == "closed"):
                 return  # it was deleted, or closed meanwhile
-            results.write(connection, wave.campaign.number, wave.wave, kept, content | (files or {}))
-        log.info("computed", provisional=provisional, seconds=round(seconds, 3))
+            results.write(connection, wave.campaign.number, wave.wave, kept, {**content, **(files or {})})
+        log.info("computed", provisional=kept.provisional, seconds=round(kept.seconds, 3))
 
     # --- rounds --------------------------------------------------------------------------------------------
 
@@ -300,9 +286,17 @@ class Worker:
         for id in ids:
             with self._database.writing() as connection:
                 self._election.fenced(connection)
-                campaigns.remove(connection, campaigns.find(connection, id))
-                operators.note(connection, "(retention)", "delete", id)
-            self._database.erase_freed()
+                if campaigns.remove_if_past(connection, id, times.now()):
+                    operators.note(connection, "(retention)", "delete", id)
+            self._erase_at = 0.0
+        if time.monotonic() >= self._erase_at:
+            done = self._database.erase_freed()
+            self._erase_at = time.monotonic() + (ERASE_EVERY if done else ERASE_AGAIN)
+
+
+def _nothing(wave: _Wave) -> Result:
+    """What no reports amount to."""
+    return Result({"tables" if wave.campaign.campaign.kind.name == "records" else "truths": []})
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -86,7 +87,7 @@ class Kept:
 @lru_cache(maxsize=256)
 def built(document: str) -> Campaign:
     """The campaign of a document that was kept."""
-    return Campaign.from_dict(json.loads(document))
+    return Campaign.kept(json.loads(document))
 
 
 def _kept(row: RowMapping) -> Kept:
@@ -126,6 +127,12 @@ def find(connection: Connection, id: str) -> Kept:
     if row is None:
         raise Refused(404, "unknown-campaign", "there is no such campaign")
     return _kept(row)
+
+
+def found(connection: Connection, ids: Collection[str]) -> dict[str, Kept]:
+    """Those campaigns of these ids that there are."""
+    rows = connection.execute(select(campaigns).where(campaigns.c.id.in_(ids))).mappings()
+    return {row["id"]: _kept(row) for row in rows}
 
 
 def role_of(connection: Connection, campaign: Kept, operator: Operator) -> Role | None:
@@ -224,6 +231,21 @@ def remove(connection: Connection, campaign: Kept) -> None:
     for table in (result_files, results, reports, invitations, plans, charges, waves, roles):
         connection.execute(delete(table).where(table.c.campaign == campaign.number))
     connection.execute(delete(campaigns).where(campaigns.c.number == campaign.number))
+
+
+def remove_if_past(connection: Connection, id: str, now: str) -> bool:
+    """Delete a campaign whose retention has come; not one whose retention was changed, or that is gone."""
+    there = found(connection, [id])
+    if not there:
+        return False
+    try:
+        current = _locked(connection, there[id])
+    except Refused:
+        return False
+    if current["retention"] is None or current["retention"] > now:
+        return False
+    remove(connection, there[id])
+    return True
 
 
 def invite(connection: Connection, campaign: Kept, count: int) -> list[str]:

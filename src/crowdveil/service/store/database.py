@@ -1,8 +1,9 @@
 """How to reach the database: SQLite in a file, or PostgreSQL; one schema for both.
 
 A transaction is `reading()` or `writing()`. On SQLite a writing one takes the write lock when it begins, so
-that it never fails half-way because somebody else writes too; on PostgreSQL rows are locked where it matters.
-What is committed is on the disk: SQLite syncs its log with every commit.
+that it never fails half-way because somebody else writes too; on PostgreSQL rows are locked where it matters,
+and whatever is read after a lock was waited for is read as it is then (READ COMMITTED, whatever the
+server's own default is). What is committed is on the disk: both databases sync their log with every commit.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.ledger import default_path
 
 BUSY_SECONDS = 30
+ERASE_MILLISECONDS = 100  # all writers wait so long at most while the log is emptied
 MIGRATION_LOCK = 0x63726F7764  # of PostgreSQL's advisory locks; "crowd"
 LOCK_TIMEOUT = "30s"
 
@@ -52,9 +54,9 @@ class Database:
         if self.sqlite:
             options["connect_args"] = {"timeout": BUSY_SECONDS, "check_same_thread": False}
         else:
-            options |= {"pool_pre_ping": True, "pool_recycle": 1800}
+            options |= {"pool_pre_ping": True, "pool_recycle": 1800, "isolation_level": "READ COMMITTED"}
             options["connect_args"] = {
-                "options": f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT}",
+                "options": f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT} -c synchronous_commit=on",
                 "connect_timeout": 10,
             }
         self.engine: Engine = create_engine(parsed, **options)
@@ -98,12 +100,24 @@ class Database:
         except SQLAlchemyError as error:
             raise InputError(f"the database cannot be used ({reason(error)})") from None
 
-    def erase_freed(self) -> None:
-        """Let go of what was deleted: SQLite overwrites it, and then the log is emptied."""
-        if self.sqlite:
-            with self.engine.connect() as connection:
-                raw: Any = connection.connection.driver_connection
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def erase_freed(self) -> bool:
+        """Let go of what was deleted: SQLite overwrites it, and then the log is emptied.
+
+        Whether that was possible: somebody who reads may need the log still, and nobody is made to wait for
+        that. The worker tries again.
+        """
+        if not self.sqlite:
+            return True
+        with self.engine.connect() as connection:
+            raw: Any = connection.connection.driver_connection
+            raw.execute(f"PRAGMA busy_timeout={ERASE_MILLISECONDS}")
+            try:
+                busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.OperationalError:
+                return False
+            finally:
+                raw.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+        return not busy
 
     def close(self) -> None:
         """Give all connections back."""
