@@ -65,7 +65,7 @@ def options_of(request: Mapping[str, Any]) -> dict[str, Any]:
 def named(request: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """The name of the mechanism that is asked for, "auto" without one."""
     mechanism = request.get("mechanism") or "auto"
-    if mechanism not in names:
+    if not isinstance(mechanism, str) or mechanism not in names:
         raise ParameterError(f"this kind of campaign takes the mechanism {', '.join(names)}")
     return names[mechanism]
 
