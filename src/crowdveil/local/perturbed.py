@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +63,11 @@ class ClaimMechanism(Mechanism):
     @abstractmethod
     def law(self) -> NoiseLaw:
         """What is publicly known about the noise."""
+
+    @cached_property
+    def farthest(self) -> int:
+        """The farthest place that noise is taken to lead to, on either side of the grid's first one."""
+        return self.grid.farthest(self.largest_deviation)
 
     @abstractmethod
     def fill_noise(self, state: Words, out: Ints) -> None:
@@ -139,7 +145,7 @@ class ClaimMechanism(Mechanism):
         pairs = opened(wire, self.name)
         if type(pairs) is not list or not 1 <= len(pairs) <= len(known):
             raise InputError("a report has at least one claim, and at most one about each object")
-        farthest, places = self.grid.farthest(self.largest_deviation), dict[Name, int]()
+        farthest, places = self.farthest, dict[Name, int]()
         for pair in pairs:
             if type(pair) is not list or len(pair) != 2 or type(pair[0]) not in (str, int):
                 raise InputError("a claim of a report is a pair: an object, and a whole number of steps")

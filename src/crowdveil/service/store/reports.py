@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from crowdveil.campaigns.kind import Asked, Batch, Kind, Plans
 from crowdveil.errors import InputError
 from crowdveil.service.problems import Refusal
+from crowdveil.service.store.bulk import insert_rows
 from crowdveil.service.store.schema import DIGEST, campaigns, invitations, plans, reports, waves
 from crowdveil.synthesis.collection import MOST_PEOPLE
 
@@ -50,16 +51,20 @@ class Opened:
     invited: bool
 
 
-@dataclass
+@dataclass(slots=True)
 class _Row:
-    """A participant's place in a wave."""
+    """A participant's place in a wave, and what was reported from it."""
 
-    asked: Asked
+    place: int
+    round: int
     key: bytes | None = None
     seq: int | None = None
+    payload: bytes | None = None
     gone: bool = False
     new: bool = False
-    payload: bytes | None = None
+
+
+_COLUMNS = ("campaign", "wave", "place", "participant", "round", "seq", "key", "payload")
 
 
 class Desk:
@@ -118,7 +123,7 @@ class Desk:
         for some in _slices(participants):
             for row in self._connection.execute(query, {"participants": some}):
                 gone = row.seq is not None and bool(row.empty)
-                found[bytes(row.participant)] = _Row(Asked(row.place, row.round), row.key, row.seq, gone)
+                found[bytes(row.participant)] = _Row(row.place, row.round, row.key, row.seq, gone=gone)
         return found
 
     def _invitations(self, strangers: Sequence[bytes]) -> set[bytes]:
@@ -133,52 +138,54 @@ class Desk:
 
     def seat(self, participant: bytes) -> Asked | Refusal:
         """The participant's place, the same one each time, and the round in which it was given."""
-        if self.refusal is not None:
-            return self.refusal
-        row = self._row(participant)
-        return row if isinstance(row, Refusal) else row.asked
+        row = self._rows.get(participant)
+        if row is None:
+            refusal = self._stranger(participant)
+            if refusal is not None:
+                return refusal
+            row = self._new_row(participant)
+        return Asked(row.place, row.round)
 
     def submit(self, submission: Submission) -> int | Refusal:
         """201 for a report that is counted now, 200 for one that was counted before, else why it is not."""
-        row = self._rows.get(submission.participant)
-        if self.refusal is not None or (row is not None and row.seq is not None):
-            return self.refusal or _again(row, submission)
-        if row is None and self._campaign.kind.asks_by_place:
-            return Refusal(409, "no-place", "ask for a place first: what is asked depends on it")
-        asked = self._asked(row)
-        if submission.round not in (None, asked.round):
+        participant = submission.participant
+        row = self._rows.get(participant)
+        refusal = self._stranger(participant) if row is None else None
+        if row is None and refusal is None and self._campaign.kind.asks_by_place:
+            refusal = Refusal(409, "no-place", "ask for a place first: what is asked depends on it")
+        if refusal is not None:
+            return refusal
+        if row is not None and row.seq is not None:
+            return _again(row, submission)
+        round = self._round if row is None else row.round
+        if submission.round is not None and submission.round != round:
             return Refusal(409, "round", "this participant was asked in another round")
-        try:
-            payload = submission.payload
-            if payload is None:
+        payload = submission.payload
+        if payload is None:
+            try:
+                asked = Asked(self._seats if row is None else row.place, round)
                 payload = self._campaign.kind.receive(submission.report, self.wave, asked, self.plans)
-        except InputError as error:
-            return Refusal(422, "report", str(error))
-        return self._accept(submission, payload)
-
-    def _accept(self, submission: Submission, payload: bytes) -> int | Refusal:
-        """Count a report that is right."""
-        row = self._row(submission.participant)
-        if isinstance(row, Refusal):
-            return row
+            except InputError as error:
+                return Refusal(422, "report", str(error))
+        if row is None:
+            row = self._new_row(participant)
         row.key, row.seq, row.payload = submission.key, self._received, payload
-        self._changed[submission.participant] = row
+        self._changed[participant] = row
         self._received += 1
         return ACCEPTED
 
-    def _asked(self, row: _Row | None) -> Asked:
-        return Asked(self._seats, self._round) if row is None else row.asked
-
-    def _row(self, participant: bytes) -> _Row | Refusal:
-        """The row of a participant, who is given a place if there is none yet."""
-        row = self._rows.get(participant)
-        if row is not None:
-            return row
+    def _stranger(self, participant: bytes) -> Refusal | None:
+        """Why somebody without a place gets none."""
+        if self.refusal is not None:
+            return self.refusal
         if self._invited is not None and participant not in self._invited:
             return Refusal(403, "not-invited", "this is no invitation to this campaign")
         if self._seats >= MOST_PEOPLE:
             return Refusal(409, "full", "this campaign has no place left")
-        row = _Row(self._asked(None), new=True)
+        return None
+
+    def _new_row(self, participant: bytes) -> _Row:
+        row = _Row(self._seats, self._round, new=True)
         self._rows[participant] = self._changed[participant] = row
         self._seats += 1
         return row
@@ -187,45 +194,28 @@ class Desk:
         """Write everything; the caller commits."""
         if self.refusal is not None or not self._changed:
             return
-        campaign, wave = self._campaign.number, self.wave
+        campaign, wave, connection = self._campaign.number, self.wave, self._connection
         new = [
-            {
-                "campaign": campaign,
-                "wave": wave,
-                "place": row.asked.place,
-                "participant": participant,
-                "round": row.asked.round,
-                "seq": row.seq,
-                "key": row.key,
-                "payload": row.payload,
-            }
+            (campaign, wave, row.place, participant, row.round, row.seq, row.key, row.payload)
             for participant, row in self._changed.items()
             if row.new
         ]
         if new:
-            self._connection.execute(insert(reports), new)
+            insert_rows(connection, reports, _COLUMNS, new)
         filled = [
-            {"at": row.asked.place, "seq": row.seq, "key": row.key, "payload": row.payload}
+            {"at": row.place, "seq": row.seq, "key": row.key, "payload": row.payload}
             for row in self._changed.values()
             if not row.new
         ]
         if filled:
-            self._connection.execute(
-                update(reports).where(
-                    reports.c.campaign == campaign, reports.c.wave == wave, reports.c.place == bindparam("at")
-                ),
-                filled,
-            )
-        self._connection.execute(
-            update(waves)
-            .where(waves.c.campaign == campaign, waves.c.wave == wave)
-            .values(seats=self._seats, received=self._received)
-        )
+            own = (reports.c.campaign == campaign, reports.c.wave == wave, reports.c.place == bindparam("at"))
+            connection.execute(update(reports).where(*own), filled)
+        counted = update(waves).where(waves.c.campaign == campaign, waves.c.wave == wave)
+        connection.execute(counted.values(seats=self._seats, received=self._received))
 
 
-def _again(row: _Row | None, submission: Submission) -> int | Refusal:
+def _again(row: _Row, submission: Submission) -> int | Refusal:
     """What becomes of a report where there is one, or was."""
-    assert row is not None
     if row.gone:
         return Refusal(409, "withdrawn", "this participant withdrew; reporting again would be fresh noise")
     if row.key is not None and bytes(row.key) == submission.key:
