@@ -19,6 +19,7 @@ from crowdveil.errors import InputError, ParameterError
 
 each_sort = pytest.mark.parametrize("name", REQUESTS)
 KEYS = ("title", "kind", "objects", "schema", "range", "mechanism", "epsilon", "unit", "admission", "waves")
+OTHERS: tuple[Any, ...] = (0.5, 0, 10**400, None, "x", [], {})
 REMARKS = ("assumptions", "not_promised")
 
 
@@ -57,7 +58,7 @@ def test_no_number_of_a_promise_can_be_edited(name: str) -> None:
     stated = [(path, value) for path, value in leaves(public) if path[0] == "guarantee"]
     assert len(stated) > 10
     for path, value in stated:
-        for other in (0.5, 0, 10**400, None, "x", [], {}):
+        for other in OTHERS:
             if other != value:
                 with pytest.raises(InputError):
                     Campaign.from_dict(edited(public, path, other))

@@ -95,7 +95,7 @@ def test_all_waves_cost_as_often_and_are_rounded_up(name: str, waves: int) -> No
 
 
 def test_deltas_of_waves_add_up_until_nothing_is_left() -> None:
-    weak = {"epsilon": None, "options": {"lambda2": 0.01, "floor": 5.0, "delta": 0.004}}
+    weak: Any = {"epsilon": None, "options": {"lambda2": 0.01, "floor": 5.0, "delta": 0.004}}
     one, few, many = (
         asked(mechanism=PER_USER, waves=waves, **weak).guarantee["all_waves"][0] for waves in (1, 2, 1000)
     )

@@ -22,6 +22,7 @@ from crowdveil.synthesis.collection import MOST_PEOPLE
 
 READ_AT_ONCE = 20_000
 ACCEPTED, KNOWN = 201, 200
+WITHDRAWN = Refusal(409, "withdrawn", "this participant withdrew; reporting again would be fresh noise")
 
 
 def digest(campaign: str, token: str) -> bytes:
@@ -76,6 +77,7 @@ class Desk:
         self._connection, self._campaign, self.wave = connection, campaign, wave
         self._changed: dict[bytes, _Row] = {}
         self._rows: dict[bytes, _Row] = {}
+        self._elsewhere: dict[tuple[bytes, bytes], bool] = {}  # whether a report of another wave is gone
         self._invited: set[bytes] | None = None
         self.plans: Plans = {}
         self.refusal = self._lock()
@@ -83,6 +85,8 @@ class Desk:
             return
         wanted = list(set(participants))
         self._rows = self._known(wanted)
+        if self._open_wave > 1:
+            self._elsewhere = self._keys_of_other_waves(wanted)
         if campaign.invited:
             self._invited = self._invitations([each for each in wanted if each not in self._rows])
         if campaign.kind.rounds > 1:
@@ -104,6 +108,7 @@ class Desk:
         if row is None:
             return Refusal(409, "wave", f"there is no such wave: wave {state.wave} is open")
         self._seats, self._received, self._round = int(row.seats), int(row.received), int(row.round)
+        self._open_wave = int(state.wave)
         return None
 
     def _known(self, participants: Sequence[bytes]) -> dict[bytes, _Row]:
@@ -125,6 +130,21 @@ class Desk:
                 gone = row.seq is not None and bool(row.empty)
                 found[bytes(row.participant)] = _Row(row.place, row.round, row.key, row.seq, gone=gone)
         return found
+
+    def _keys_of_other_waves(self, participants: Sequence[bytes]) -> dict[tuple[bytes, bytes], bool]:
+        """Whose answer was lost sends the same report again, and meanwhile another wave may have opened."""
+        empty = reports.c.payload.is_(None).label("empty")
+        query = select(reports.c.participant, reports.c.key, empty).where(
+            reports.c.campaign == self._campaign.number,
+            reports.c.wave != self.wave,
+            reports.c.key.is_not(None),
+            reports.c.participant.in_(bindparam("participants", expanding=True)),
+        )
+        return {
+            (bytes(row.participant), bytes(row.key)): bool(row.empty)
+            for some in _slices(participants)
+            for row in self._connection.execute(query, {"participants": some})
+        }
 
     def _invitations(self, strangers: Sequence[bytes]) -> set[bytes]:
         query = select(invitations.c.digest).where(
@@ -149,6 +169,9 @@ class Desk:
     def submit(self, submission: Submission) -> int | Refusal:
         """201 for a report that is counted now, 200 for one that was counted before, else why it is not."""
         participant = submission.participant
+        gone = self._elsewhere.get((participant, submission.key))
+        if gone is not None:
+            return WITHDRAWN if gone else KNOWN
         row = self._rows.get(participant)
         refusal = self._stranger(participant) if row is None else None
         if row is None and refusal is None and self._campaign.kind.asks_by_place:
@@ -217,7 +240,7 @@ class Desk:
 def _again(row: _Row, submission: Submission) -> int | Refusal:
     """What becomes of a report where there is one, or was."""
     if row.gone:
-        return Refusal(409, "withdrawn", "this participant withdrew; reporting again would be fresh noise")
+        return WITHDRAWN
     if row.key is not None and bytes(row.key) == submission.key:
         return KNOWN
     return Refusal(409, "reported", "this participant has reported already in this wave")
