@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from crowdveil.errors import CrowdveilError
 from crowdveil.service.api import campaigns, health, operators, reports, results
 from crowdveil.service.guard import Guard
 from crowdveil.service.intake import UNAVAILABLE
-from crowdveil.service.problems import TYPE, Refusal, Refused
+from crowdveil.service.openapi import document
+from crowdveil.service.problems import TYPE, Refusal, Refused, TooLarge
 from crowdveil.service.settings import Settings
 from crowdveil.service.state import State
 from crowdveil.version import __version__
@@ -26,6 +31,13 @@ DESCRIPTION = """\
 Campaigns whose reports are durable, counted once, and never raw: devices perturb what people say before it is
 sent. Errors are `application/problem+json`. Times are ISO 8601 in UTC. Operators send a bearer token.
 """
+WORDS = {
+    400: "the request cannot be read",
+    404: "there is nothing here",
+    405: "this cannot be done here",
+}
+
+log = structlog.get_logger("crowdveil.app")
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -35,6 +47,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.intake.start(asyncio.get_running_loop())
+        # Batches make many short-lived objects: what lives for good is not looked through each time.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         try:
             yield
         finally:
@@ -52,9 +68,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]
     for router in (health.router, operators.router, campaigns.router, reports.router, results.router):
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(TooLarge, _refused)
     app.add_exception_handler(CrowdveilError, _unusable)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -63,42 +81,51 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
-def _response(refusal: Refusal, **more: Any) -> JSONResponse:
-    return JSONResponse(
-        refusal.to_dict() | more, refusal.status, headers=dict(refusal.headers), media_type=TYPE
-    )
+def _response(refusal: Refusal, **more: Any) -> Response:
+    content = json.dumps(refusal.to_dict() | more, allow_nan=False)
+    return Response(content, refusal.status, headers=dict(refusal.headers), media_type=TYPE)
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refused)
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused | TooLarge)
     return _response(error.refusal)
 
 
-async def _unusable(_: Request, error: Exception) -> JSONResponse:
+async def _unusable(_: Request, error: Exception) -> Response:
     return _response(Refusal(422, "unusable", str(error)))
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> Response:
     """Where a request is wrong, and how; not what it said."""
     assert isinstance(error, RequestValidationError)
-    errors = [
-        {"where": ".".join(map(str, one["loc"])), "what": one["type"].replace("_", " ")}
-        for one in error.errors()
-    ]
-    return _response(
-        Refusal(422, "invalid", f"{errors[0]['where']}: {errors[0]['what']}"), errors=errors[:20]
-    )
+    found = error.errors()
+    if found[0]["loc"] == ("body",) and not _says_json(request):
+        return _response(Refusal(415, "type", "the body of this request is application/json"))
+    errors = [{"where": _place(one), "what": one["type"].replace("_", " ")} for one in found[:20]]
+    return _response(Refusal(422, "invalid", f"{errors[0]['where']}: {errors[0]['what']}"), errors=errors)
 
 
-async def _http(_: Request, error: Exception) -> JSONResponse:
+def _says_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    return kind.startswith("application/") and kind.endswith(("/json", "+json"))
+
+
+def _place(error: Any) -> str:
+    """The name of a field and numbers of entries; names that only the request has are left out."""
+    own = 1 if error["type"] == "extra_forbidden" and len(error["loc"]) == 2 else 2
+    place = [*error["loc"][:own], *(part for part in error["loc"][own:] if isinstance(part, int))]
+    return ".".join(map(str, place))
+
+
+async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    words = {404: "there is nothing here", 405: "this cannot be done here", 400: "the request cannot be read"}
     headers = dict(error.headers or {})
-    return _response(Refusal(error.status_code, "http", words.get(error.status_code, "refused"), headers))
+    return _response(Refusal(error.status_code, "http", WORDS.get(error.status_code, "refused"), headers))
 
 
-async def _database(_: Request, error: Exception) -> JSONResponse:
-    """Full, read-only or unreachable: nothing was kept. Anything else is a bug."""
-    if isinstance(error, DBAPIError):
+async def _database(_: Request, error: Exception) -> Response:
+    """Full, read-only, unreachable or too busy: nothing was kept. Anything else is a bug."""
+    if isinstance(error, DBAPIError | PoolTimeoutError):
+        log.warning("database", error=type(error).__name__)
         return _response(UNAVAILABLE)
     raise error

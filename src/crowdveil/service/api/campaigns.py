@@ -19,20 +19,19 @@ from crowdveil.service.models import (
     JournalOut,
     LedgerOut,
     ListedOut,
-    Problem,
     RoleIn,
     RolesOut,
 )
+from crowdveil.service.openapi import problems
 from crowdveil.service.problems import Refused
 from crowdveil.service.store import campaigns, operators, times
 from crowdveil.service.store.campaigns import Kept
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem} for status in (401, 403, 404, 409, 422, 429)
-}
 SEEDS = 2**32
+PRIVATE, VIEWERS = problems(401), problems(401, 404)
+OWNERS, WRITERS = problems(401, 403, 404), problems(400, 401, 403, 404, 409, 415)
 
-router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], responses=PROBLEMS)
+router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
 
 
 def shown(campaign: Kept) -> CampaignOut:
@@ -46,7 +45,7 @@ def shown(campaign: Kept) -> CampaignOut:
     return CampaignOut(**campaign.to_dict(), links=links)
 
 
-@router.post("", status_code=201, summary="Create a campaign")
+@router.post("", status_code=201, summary="Create a campaign", responses=problems(400, 401, 415))
 def create(body: CampaignIn, service: Service, operator: SignedIn) -> CampaignOut:
     """A draft; what it promises is frozen, and nobody can answer before it is opened."""
     import secrets
@@ -68,7 +67,7 @@ def create(body: CampaignIn, service: Service, operator: SignedIn) -> CampaignOu
     return shown(kept)
 
 
-@router.get("", summary="List your campaigns")
+@router.get("", summary="List your campaigns", responses=PRIVATE)
 def listed(service: Service, operator: SignedIn) -> CampaignsOut:
     """The newest first."""
     with service.database.reading() as connection:
@@ -83,17 +82,18 @@ def _listed(kept: Kept, role: Any) -> ListedOut:
     )
 
 
-@router.get("/{id}", summary="See a campaign", responses={401: {"description": "never"}})
+@router.get("/{id}", summary="See a campaign", responses=problems(404))
 def see(id: str, service: Service) -> CampaignOut:
     """Public: all that a device needs to perturb an answer, and to refuse."""
     with service.database.reading() as connection:
         return shown(campaigns.find(connection, id))
 
 
-@router.patch("/{id}", summary="Open, pause, close or publish a campaign")
+@router.patch("/{id}", summary="Open, pause, close or publish a campaign", responses=WRITERS)
 def change(body: CampaignPatch, service: Service, operator: SignedIn, campaign: Owned) -> CampaignOut:
     """draft -> open <-> paused -> closed; a campaign that is closed stays closed."""
-    given = body.model_dump(exclude_unset=True)
+    asked = body.model_dump(exclude_unset=True)
+    given = {name: value for name, value in asked.items() if value is not None or name == "retention"}
     if not given:
         raise ParameterError("nothing is to be changed: give a state, wave, retention or published")
     with service.database.writing() as connection:
@@ -116,7 +116,7 @@ def _said(given: dict[str, Any]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in given.items())
 
 
-@router.delete("/{id}", status_code=204, summary="Delete a campaign with everything in it")
+@router.delete("/{id}", status_code=204, summary="Delete a campaign with everything in it", responses=OWNERS)
 def delete(service: Service, operator: SignedIn, campaign: Owned) -> Response:
     """Reports, results, invitations and the campaign; the journal keeps that it was there."""
     with service.database.writing() as connection:
@@ -127,7 +127,7 @@ def delete(service: Service, operator: SignedIn, campaign: Owned) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/{id}/invitations", status_code=201, summary="Invite people")
+@router.post("/{id}/invitations", status_code=201, summary="Invite people", responses=WRITERS)
 def invite(body: InvitationsIn, service: Service, operator: SignedIn, campaign: Owned) -> InvitationsOut:
     """Tokens for so many people, shown this once."""
     if campaign.campaign.admission != "invited":
@@ -140,14 +140,14 @@ def invite(body: InvitationsIn, service: Service, operator: SignedIn, campaign: 
     return InvitationsOut(tokens=tokens)
 
 
-@router.get("/{id}/roles", summary="Who may do what")
+@router.get("/{id}/roles", summary="Who may do what", responses=VIEWERS)
 def roles(service: Service, campaign: Viewed) -> RolesOut:
     """Owners and viewers."""
     with service.database.reading() as connection:
         return RolesOut(roles=campaigns.shared_with(connection, campaign))
 
 
-@router.put("/{id}/roles/{name}", summary="Share a campaign")
+@router.put("/{id}/roles/{name}", summary="Share a campaign", responses=WRITERS)
 def share(name: str, body: RoleIn, service: Service, operator: SignedIn, campaign: Owned) -> RolesOut:
     """Make an operator an owner or a viewer, or take the role away."""
     with service.database.writing() as connection:
@@ -160,7 +160,7 @@ def share(name: str, body: RoleIn, service: Service, operator: SignedIn, campaig
         return RolesOut(roles=campaigns.shared_with(connection, campaign))
 
 
-@router.get("/{id}/ledger", summary="What taking part costs")
+@router.get("/{id}/ledger", summary="What taking part costs", responses=VIEWERS)
 def ledger(service: Service, campaign: Viewed) -> LedgerOut:
     """A charge for each wave, recorded before anybody could report in it."""
     with service.database.reading() as connection:
@@ -169,7 +169,7 @@ def ledger(service: Service, campaign: Viewed) -> LedgerOut:
     return LedgerOut(campaign=campaign.id, entries=charged, all_waves=levels)
 
 
-@router.get("/{id}/journal", summary="What operators did")
+@router.get("/{id}/journal", summary="What operators did", responses=OWNERS)
 def journal(service: Service, campaign: Owned) -> JournalOut:
     """In the order of time."""
     with service.database.reading() as connection:

@@ -9,19 +9,20 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from crowdveil.service.auth import Service
 from crowdveil.service.metrics import REGISTRY
-from crowdveil.service.models import Health, Problem
+from crowdveil.service.models import Health
+from crowdveil.service.openapi import problems
 from crowdveil.service.problems import Refused
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", summary="Whether the process lives")
+@router.get("/healthz", summary="Whether the process lives", responses=problems())
 async def healthz() -> Health:
     """It answers: it lives."""
     return Health(status="ok")
 
 
-@router.get("/readyz", summary="Whether the database answers", responses={503: {"model": Problem}})
+@router.get("/readyz", summary="Whether the database answers", responses=problems())
 def readyz(service: Service) -> Health:
     """Reports can be taken."""
     try:
@@ -36,7 +37,7 @@ def readyz(service: Service) -> Health:
     "/metrics",
     summary="Counts and times, for Prometheus",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems()},
 )
 def metrics() -> Response:
     """Of this process; nothing by campaign or person."""

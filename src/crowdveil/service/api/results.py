@@ -9,41 +9,47 @@ from fastapi.responses import HTMLResponse
 
 from crowdveil.service import exports
 from crowdveil.service.auth import Service, Viewed
-from crowdveil.service.models import Problem, ResultsOut
+from crowdveil.service.models import ResultsOut
+from crowdveil.service.openapi import Responses, problems
 from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
 from crowdveil.service.store import campaigns, results
 from crowdveil.service.store.campaigns import Kept
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem} for status in (401, 404, 409, 422, 429)
-}
+PROBLEMS = problems(401, 404, 409)
 WaveQuery = Annotated[int | None, Query(ge=1, le=1000, description="By default the one that is open.")]
 Table = Literal["results", "weights", "marginals", "records"]
 Ending = Literal["csv", "parquet"]
 
-router = APIRouter(tags=["results"], responses=PROBLEMS)
+router = APIRouter(tags=["results"])
 BASE = "/api/v1/campaigns/{id}"
+CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 
 
-def _binary(kind: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}}}}}
+def _binary(*kinds: str) -> Responses:
+    file = {"schema": {"type": "string", "format": "binary"}}
+    return {200: {"content": dict.fromkeys(kinds, file)}, **PROBLEMS}
 
 
-@router.get(f"{BASE}/results", summary="What reports amount to")
+@router.get(f"{BASE}/results", summary="What reports amount to", responses=problems(401, 404))
 def result(service: Service, campaign: Viewed, wave: WaveQuery = None) -> ResultsOut:
     """The last result and its time; provisional until the campaign is closed."""
     return ResultsOut(**current(service, campaign, wave))
 
 
+def opened(campaign: Kept, wave: int | None) -> int:
+    """The wave that is asked about: one that was opened, or the first."""
+    if wave is not None and wave > campaign.wave:
+        raise Refused(404, "wave", "there is no such wave yet")
+    return campaign.wave if wave is None else wave
+
+
 def current(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
     """Live counts, and the estimates that the worker computed last."""
-    wave = campaign.wave if wave is None else wave
+    wave = opened(campaign, wave)
     with service.database.reading() as connection:
         counted = {row["wave"]: row for row in campaigns.waves_of(connection, campaign)}
         last = results.read(connection, campaign.number, wave)
-    if wave not in counted and campaign.state != "draft":
-        raise Refused(404, "wave", "there is no such wave yet")
     live = counted.get(wave, {"participants": 0, "reports": 0, "withdrawn": 0})
     empty: dict[str, Any] = {"tables": []} if campaign.campaign.kind.name == "records" else {"truths": []}
     return {
@@ -65,7 +71,7 @@ def current(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
     f"{BASE}/results.csv",
     summary="Truths or marginals as CSV",
     response_class=Response,
-    responses=_binary("text/csv"),
+    responses=_binary(CSV),
 )
 def results_csv(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """As `discover` writes them; for records a row for each cell of each table."""
@@ -76,7 +82,7 @@ def results_csv(service: Service, campaign: Viewed, wave: WaveQuery = None) -> R
     f"{BASE}/results.parquet",
     summary="Truths or marginals as Parquet",
     response_class=Response,
-    responses=_binary("application/vnd.apache.parquet"),
+    responses=_binary(PARQUET),
 )
 def results_parquet(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """The same with exact numbers."""
@@ -87,7 +93,7 @@ def results_parquet(service: Service, campaign: Viewed, wave: WaveQuery = None) 
     f"{BASE}/weights.{{ending}}",
     summary="Users' weights",
     response_class=Response,
-    responses=_binary("application/octet-stream"),
+    responses=_binary(CSV, PARQUET),
 )
 def weights(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """Of sensing and sparse campaigns; a user is a place."""
@@ -98,7 +104,7 @@ def weights(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery 
     f"{BASE}/records.{{ending}}",
     summary="A synthetic table",
     response_class=Response,
-    responses=_binary("application/octet-stream"),
+    responses=_binary(CSV, PARQUET),
 )
 def records(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """Of records campaigns: rows that belong to nobody, with their certificate."""
@@ -109,12 +115,12 @@ def records(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery 
     f"{BASE}/reports.parquet",
     summary="All reports, as devices sent them",
     response_class=Response,
-    responses=_binary("application/vnd.apache.parquet"),
+    responses=_binary(PARQUET),
 )
 def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """What `crowdveil discover` reads; users are places."""
-    content = exports.reports_file(service.database, campaign, wave or campaign.wave)
-    return _file(content, "application/vnd.apache.parquet", "reports.parquet")
+    content = exports.reports_file(service.database, campaign, opened(campaign, wave))
+    return _file(content, PARQUET, "reports.parquet")
 
 
 @router.get(
@@ -125,12 +131,17 @@ def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Respo
 )
 def bundle(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """Results, reports, certificate, ledger and a page to read."""
-    wave = wave or campaign.wave
+    wave = opened(campaign, wave)
     content = exports.bundle(service.database, campaign, wave, current(service, campaign, wave))
     return _file(content, "application/zip", "bundle.zip")
 
 
-@router.get("/c/{id}/results", summary="The public page of a result", response_class=HTMLResponse)
+@router.get(
+    "/c/{id}/results",
+    summary="The public page of a result",
+    response_class=HTMLResponse,
+    responses=problems(404),
+)
 def page(id: str, service: Service) -> HTMLResponse:
     """Only if an operator published it."""
     with service.database.reading() as connection:
@@ -141,8 +152,8 @@ def page(id: str, service: Service) -> HTMLResponse:
 
 
 def _table(service: State, campaign: Kept, wave: int | None, name: Table, ending: Ending) -> Response:
-    content = exports.table(service.database, campaign, wave or campaign.wave, name, ending)
-    kind = "text/csv; charset=utf-8" if ending == "csv" else "application/vnd.apache.parquet"
+    content = exports.table(service.database, campaign, opened(campaign, wave), name, ending)
+    kind = f"{CSV}; charset=utf-8" if ending == "csv" else PARQUET
     return _file(content, kind, f"{name}.{ending}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ MOVES: dict[str, tuple[str, ...]] = {
     "closed": (),
 }
 MOST_INVITATIONS = 10**6
+_ID = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,9 @@ def create(
 
 def find(connection: Connection, id: str) -> Kept:
     """The campaign of that id; `Refused` if there is none."""
-    row = connection.execute(select(campaigns).where(campaigns.c.id == id)).mappings().first()
+    known = _ID.fullmatch(id) is not None  # PostgreSQL takes not every text
+    query = select(campaigns).where(campaigns.c.id == id)
+    row = connection.execute(query).mappings().first() if known else None
     if row is None:
         raise Refused(404, "unknown-campaign", "there is no such campaign")
     return _kept(row)

@@ -7,10 +7,11 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from crowdveil.campaigns.kind import text_of
 from crowdveil.errors import ParameterError
@@ -50,10 +51,16 @@ def remove(connection: Connection, name: str) -> None:
 
 def named(connection: Connection, name: str) -> Operator:
     """The operator of that name; `ParameterError` if there is none."""
-    row = connection.execute(select(operators.c.id, operators.c.name).where(operators.c.name == name)).first()
+    row = _row(connection, name)
     if row is None:
         raise ParameterError(f"there is no operator {name!r}")
     return Operator(row.id, row.name)
+
+
+def _row(connection: Connection, name: str) -> Row[Any] | None:
+    """All about the operator of that name. Names are printable; not every database takes other texts."""
+    query = select(operators).where(operators.c.name == name)
+    return connection.execute(query).first() if name.isprintable() else None
 
 
 def listed(connection: Connection) -> list[tuple[str, str]]:
@@ -71,7 +78,7 @@ def set_password(connection: Connection, operator: Operator, password: str) -> N
 
 def check_password(connection: Connection, name: str, password: str) -> Operator | None:
     """The operator of that name and password."""
-    row = connection.execute(select(operators).where(operators.c.name == name)).first()
+    row = _row(connection, name)
     try:
         _hasher.verify(_NOBODY if row is None or row.password is None else row.password, password)
     except (Argon2Error, InvalidHashError):

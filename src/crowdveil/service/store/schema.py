@@ -38,9 +38,10 @@ _Time = String(32)
 
 
 def _campaign(*, primary_key: bool = True) -> Column[int]:
-    return Column(
-        "campaign", Integer, ForeignKey("campaigns.number", ondelete="CASCADE"), primary_key=primary_key
-    )
+    owner = ForeignKey("campaigns.number", ondelete="CASCADE")
+    if primary_key:
+        return Column("campaign", Integer, owner, primary_key=True)
+    return Column("campaign", Integer, owner, nullable=False, index=True)
 
 
 operators = Table(
@@ -110,15 +111,15 @@ reports = Table(
     Column("seq", BigInteger),
     Column("key", LargeBinary(DIGEST)),
     Column("payload", LargeBinary),
-    UniqueConstraint("campaign", "participant", "wave"),
+    UniqueConstraint("participant", "wave"),  # digests of one token differ from campaign to campaign
     UniqueConstraint("campaign", "wave", "seq"),
 )
 
 invitations = Table(
     "invitations",
     metadata,
-    _campaign(),
     Column("digest", LargeBinary(DIGEST), primary_key=True),
+    _campaign(primary_key=False),
     Column("created", _Time, nullable=False),
 )
 

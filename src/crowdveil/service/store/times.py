@@ -14,7 +14,7 @@ def now() -> str:
 
 def text_of(time: datetime) -> str:
     """A time as it is kept and shown."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def time_of(text: str, what: str) -> str:

@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """All tables."""
+    """Create all tables."""
     op.create_table(
         "campaigns",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -66,14 +66,15 @@ def upgrade() -> None:
     )
     op.create_table(
         "invitations",
-        sa.Column("campaign", sa.Integer(), nullable=False),
         sa.Column("digest", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("campaign", sa.Integer(), nullable=False),
         sa.Column("created", sa.String(length=32), nullable=False),
         sa.ForeignKeyConstraint(
             ["campaign"], ["campaigns.number"], name=op.f("fk_invitations_campaign"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("campaign", "digest", name=op.f("pk_invitations")),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_invitations")),
     )
+    op.create_index(op.f("ix_invitations_campaign"), "invitations", ["campaign"], unique=False)
     op.create_table(
         "plans",
         sa.Column("campaign", sa.Integer(), nullable=False),
@@ -99,10 +100,8 @@ def upgrade() -> None:
             ["campaign"], ["campaigns.number"], name=op.f("fk_reports_campaign"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("campaign", "wave", "place", name=op.f("pk_reports")),
-        sa.UniqueConstraint(
-            "campaign", "participant", "wave", name=op.f("uq_reports_campaign_participant_wave")
-        ),
         sa.UniqueConstraint("campaign", "wave", "seq", name=op.f("uq_reports_campaign_wave_seq")),
+        sa.UniqueConstraint("participant", "wave", name=op.f("uq_reports_participant_wave")),
     )
     op.create_table(
         "results",
