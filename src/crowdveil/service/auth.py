@@ -34,6 +34,7 @@ def signed_in(service: Service, credentials: _Credentials) -> Operator:
             operator = operators.of_token(connection, credentials.credentials)
     if operator is None:
         raise Refused(401, "token", "this needs the token of an operator", {"WWW-Authenticate": "Bearer"})
+    service.limits.check("requests", f"operator {operator.id}")
     return operator
 
 

@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import structlog
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crowdveil.service.api.addresses import address_of
 from crowdveil.service.metrics import REQUESTS, SECONDS
-from crowdveil.service.problems import TYPE, Refusal, Refused
+from crowdveil.service.problems import TYPE, Refusal, Refused, TooLarge
 from crowdveil.service.state import State
 
 HEADERS = {
@@ -33,12 +33,10 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+GONE = 499  # in counts and logs: whoever asked went away before the request was whole
 
 log = structlog.get_logger("crowdveil.requests")
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 class Guard:
@@ -70,9 +68,8 @@ class Guard:
                 await _problem(refusal, answer)
             else:
                 await self._app(scope, self._bounded(scope, receive), answer)
-        except _TooLargeError:
-            if status == 0:
-                await _problem(self._too_large(scope), answer)
+        except ClientDisconnect:
+            status = GONE
         except Exception as error:
             log.error(
                 "failed",
@@ -119,22 +116,21 @@ class Guard:
             message = await receive()
             got += len(message.get("body", b""))
             if got > most:
-                raise _TooLargeError
+                raise TooLarge(self._too_large(scope))
             return message
 
         return bounded
 
     def _count(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
-        route, method = _route(scope), scope["method"]
-        REQUESTS.labels(
-            method if method.isupper() and len(method) < 10 else "other", route, str(status)
-        ).inc()
+        route = _route(scope)
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        REQUESTS.labels(method, route, str(status)).inc()
         SECONDS.labels(route).observe(seconds)
         if scope["path"] not in UNLIMITED:
             log.info(
                 "request",
                 request=request_id,
-                method=method[:10],
+                method=method,
                 route=route,
                 status=status,
                 ms=round(1000 * seconds, 1),

@@ -1,4 +1,7 @@
-"""Rate limits: so many requests, reports and sign-ins a minute from one address, counted by this process."""
+"""Rate limits: so many requests, reports and sign-ins a minute, counted by this process.
+
+Requests are counted by address and by operator, reports and sign-ins by address.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from crowdveil.service.settings import Settings
 
 
 class Limits:
-    """Counts what addresses do."""
+    """Counts what addresses and operators do."""
 
     def __init__(self, settings: Settings) -> None:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
@@ -24,16 +27,16 @@ class Limits:
             "sign-ins": RateLimitItemPerMinute(settings.sign_ins_per_minute),
         }
 
-    def check(self, what: str, address: str, cost: int = 1) -> None:
+    def check(self, what: str, who: str, cost: int = 1) -> None:
         """Count; `Refused` with the time to wait if there are too many."""
         item = self._items[what]
-        if self._limiter.hit(item, what, address, cost=cost):
+        if self._limiter.hit(item, what, who, cost=cost):
             return
-        reset = self._limiter.get_window_stats(item, what, address).reset_time
+        reset = self._limiter.get_window_stats(item, what, who).reset_time
         wait = min(60, max(1, ceil(reset - time.time())))
         raise Refused(
             429,
             "too-many",
-            f"too many {what} from this address: try again in {wait} s",
+            f"too many {what} in a minute: try again in {wait} s",
             {"Retry-After": str(wait)},
         )

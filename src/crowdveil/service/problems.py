@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 TYPE = "application/problem+json"
 
 TITLES = {
@@ -49,6 +51,14 @@ class Refused(Exception):  # noqa: N818, it reads as what happened
     def __init__(self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(code)
         self.refusal = Refusal(status, code, detail, headers or {})
+
+
+class TooLarge(HTTPException):
+    """A body that turns out too long while it is read; the framework lets errors of this class through."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.status)
+        self.refusal = refusal
 
 
 def refused(refusal: Refusal) -> Refused:
