@@ -2,29 +2,33 @@
 
 Requests that come together share one commit, and nobody is answered before it is on the disk. What a
 transaction cannot write is refused as a whole: nothing is half-written.
+
+The thread reads the lines of batches, too: a second busy thread would make it wait for the interpreter at
+every call of the database. Whoever has more cores runs more processes.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from crowdveil.campaigns.kind import Asked, Plans
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.reports import Desk, Opened, Submission, open_waves
 
-MOST_AT_ONCE = 5000  # submissions of a transaction
+MOST_AT_ONCE = 2000  # submissions of a transaction
 UNAVAILABLE = Refusal(
     503,
     "database",
-    "the database cannot be written now: nothing was kept, try again later",
+    "the database cannot be written now; nothing is half-written: try again later, with the same key",
     {"Retry-After": "5"},
 )
 
@@ -50,13 +54,31 @@ Entry = Submission | Seat
 Outcome = int | Seated | Refusal
 
 
+Reader = Callable[[Opened, bytes], Entry | Refusal]
+"""What makes an entry of a line of a batch."""
+
+
 @dataclass(eq=False)
 class _Job:
     campaign: Opened
-    entries: Sequence[Entry]
     answered: asyncio.Future[list[Outcome]]
+    entries: Sequence[Entry | Refusal] = ()
+    lines: Sequence[bytes] = ()
+    reader: Reader | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     failure: BaseException | None = None
+
+    @property
+    def size(self) -> int:
+        """How many outcomes there will be."""
+        return len(self.lines) or len(self.entries)
+
+    def read(self) -> None:
+        """Make entries of lines."""
+        if self.reader is not None:
+            read, campaign = self.reader, self.campaign
+            self.entries = [read(campaign, line) for line in self.lines]
+            self.reader = None
 
 
 class Intake:
@@ -78,17 +100,28 @@ class Intake:
         self._jobs.put(None)
         self._thread.join()
 
-    def enqueue(self, campaign: Opened, entries: Sequence[Entry]) -> asyncio.Future[list[Outcome]]:
-        """What becomes of each entry, once that is on the disk."""
+    def enqueue(self, campaign: Opened, entry: Entry) -> asyncio.Future[list[Outcome]]:
+        """What becomes of an entry, once that is on the disk."""
+        return self._put(_Job(campaign, self._future(), [entry]))
+
+    def enqueue_lines(
+        self, campaign: Opened, lines: Sequence[bytes], reader: Reader
+    ) -> asyncio.Future[list[Outcome]]:
+        """What becomes of each line, once that is on the disk."""
+        return self._put(_Job(campaign, self._future(), lines=lines, reader=reader))
+
+    def _future(self) -> asyncio.Future[list[Outcome]]:
         assert self._loop is not None
-        answered: asyncio.Future[list[Outcome]] = self._loop.create_future()
-        self._jobs.put(_Job(campaign, entries, answered))
-        return answered
+        return self._loop.create_future()
+
+    def _put(self, job: _Job) -> asyncio.Future[list[Outcome]]:
+        self._jobs.put(job)
+        return job.answered
 
     def _run(self) -> None:
         waiting: _Job | None = self._jobs.get()
         while waiting is not None:
-            jobs, count = [waiting], len(waiting.entries)
+            jobs, count = [waiting], waiting.size
             waiting = None
             stopped = False
             while count < MOST_AT_ONCE:
@@ -100,7 +133,7 @@ class Intake:
                     stopped = True
                     break
                 jobs.append(job)
-                count += len(job.entries)
+                count += job.size
             self._write(jobs)
             self._answer(jobs)
             if stopped:
@@ -109,6 +142,8 @@ class Intake:
 
     def _write(self, jobs: list[_Job]) -> None:
         try:
+            for job in jobs:
+                job.read()
             with self._database.writing() as connection:
                 current = open_waves(connection, {job.campaign.number for job in jobs})
                 desks = {
@@ -116,16 +151,21 @@ class Intake:
                     for key, (campaign, entries) in _grouped(jobs, current).items()
                 }
                 outcomes = [
-                    [_outcome(desks[_key(job, entry, current)], entry) for entry in job.entries]
+                    [
+                        entry
+                        if isinstance(entry, Refusal)
+                        else _outcome(desks[_key(job, entry, current)], entry)
+                        for entry in job.entries
+                    ]
                     for job in jobs
                 ]
                 for desk in desks.values():
                     desk.close()
             for job, own in zip(jobs, outcomes, strict=True):
                 job.outcomes = own
-        except DBAPIError:
+        except (DBAPIError, NoConnection):
             for job in jobs:
-                job.outcomes = [UNAVAILABLE] * len(job.entries)
+                job.outcomes = [UNAVAILABLE] * job.size
         except Exception as error:
             if len(jobs) > 1:  # let each fail alone
                 for job in jobs:
@@ -156,6 +196,8 @@ def _grouped(jobs: list[_Job], current: dict[int, int]) -> dict[Key, tuple[Opene
     groups: dict[Key, tuple[Opened, list[Entry]]] = {}
     for job in jobs:
         for entry in job.entries:
+            if isinstance(entry, Refusal):
+                continue
             groups.setdefault(_key(job, entry, current), (job.campaign, []))[1].append(entry)
     return dict(sorted(groups.items()))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table
+from sqlalchemy.exc import OperationalError
 
 FEW = 20  # rows for which COPY is not worth its round trips
 _POSTGRES_TYPES = {"INTEGER": "int4", "BIGINT": "int8", "BLOB": "bytea", "VARCHAR": "text", "TEXT": "text"}
@@ -35,8 +36,13 @@ def _copy(
 ) -> None:
     """PostgreSQL's COPY."""
     kinds = [_POSTGRES_TYPES[str(table.c[name].type).partition("(")[0]] for name in columns]
+    import psycopg
+
     driver: Any = connection.connection.driver_connection
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.set_types(kinds)
-        for row in rows:
-            copy.write_row(row)
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types(kinds)
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:  # as SQLAlchemy passes on all others
+        raise OperationalError(statement, None, error) from error
