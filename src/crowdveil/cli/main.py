@@ -25,6 +25,7 @@ from crowdveil.cli import (
     plan,
     release,
     reproduce,
+    send,
     serve,
     simulate,
     synthesize,
@@ -69,6 +70,7 @@ app.command("ledger")(ledger.ledger)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)
+app.command("send")(send.send)
 app.command("serve")(serve.serve)
 app.add_typer(operator.app, name="operator")
 app.add_typer(plan.app, name="plan")
