@@ -32,13 +32,19 @@ def store(database: str) -> Iterator[Database]:
         yield ready
 
 
+def put(intake: Intake, campaign: Kept, entries: list[Entry]) -> asyncio.Future[list[Outcome]]:
+    """One job with all of these entries: each is read from a line, which here is its number."""
+    lines = [b"%d" % at for at in range(len(entries))]
+    return intake.enqueue_lines(campaign.intake, lines, lambda _, line: entries[int(line)])
+
+
 def sent(database: Database, jobs: list[tuple[Kept, list[Entry]]]) -> list[Any]:
     """What becomes of jobs that are all waiting when the thread begins; exceptions are returned."""
 
     async def run() -> list[Any]:
         intake = Intake(database)
         intake._loop = asyncio.get_running_loop()
-        waiting = [intake.enqueue(campaign.intake, entries) for campaign, entries in jobs]
+        waiting = [put(intake, campaign, entries) for campaign, entries in jobs]
         intake.start(asyncio.get_running_loop())
         answers = await asyncio.gather(*waiting, return_exceptions=True)
         await asyncio.to_thread(intake.stop)
@@ -140,8 +146,8 @@ def test_an_answer_means_that_another_connection_sees_the_report(store: Database
         intake = Intake(store)
         intake.start(asyncio.get_running_loop())
         for number in range(20):
-            answered = intake.enqueue(campaign.intake, entries_of(campaign, str(number)))
-            assert await answered == [201]
+            (entry,) = entries_of(campaign, str(number))
+            assert await intake.enqueue(campaign.intake, entry) == [201]
             seen.append(len(rows(other, campaign)))
         await asyncio.to_thread(intake.stop)
 
@@ -203,7 +209,7 @@ def test_what_is_waiting_when_a_server_stops_is_written(store: Database) -> None
     async def run() -> list[Outcome]:
         intake = Intake(store)
         intake.start(asyncio.get_running_loop())
-        waiting = [intake.enqueue(campaign.intake, entries_of(campaign, str(at))) for at in range(30)]
+        waiting = [put(intake, campaign, entries_of(campaign, str(at))) for at in range(30)]
         await asyncio.to_thread(intake.stop)
         return [outcome for each in waiting for outcome in await each]
 

@@ -113,6 +113,8 @@ class Worker:
             self._folded.clear()
         except SQLAlchemyError as error:
             log.warning("database", error=type(error).__name__)
+        except Exception as error:  # else nobody would do the work any more, and no other server would know
+            log.error("failed", error=type(error).__name__)
 
     def elect(self) -> bool:
         """Stand for election now; for whoever calls `look` without `run`."""
