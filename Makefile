@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # Real datasets for the experiments, if they lie beside the checkout; tests that need them are skipped otherwise.
 export CROWDVEIL_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: help demo test check audit mutants bench setup clean
+.PHONY: help demo test check packages audit mutants bench setup clean
 
 help:
 	@echo "make demo   set up .venv and make a release from simulated claims"
@@ -21,7 +21,7 @@ $(VENV)/demo.stamp: pyproject.toml
 	  { echo "crowdveil needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || { echo "python venv is missing: apt-get install python3-venv"; exit 2; }
 	@echo "installing crowdveil into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[service]'
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/demo.stamp
@@ -33,15 +33,20 @@ setup: $(VENV)/test.stamp
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/crowdveil demo --force
+	@echo "Campaigns without a trusted collector: $(BIN)/crowdveil serve (docs/campaigns.md)"
 
 check: setup
-	$(BIN)/ruff format --check src tests benchmarks docs examples
-	$(BIN)/ruff check src tests benchmarks docs examples
+	$(BIN)/ruff format --check src tests benchmarks docs examples deploy
+	$(BIN)/ruff check src tests benchmarks docs examples deploy
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# PostgreSQL, for tests of the service: installed when root and missing; without it they are skipped, and counted.
+packages:
+	@sh tests/system_packages.sh
+
 # Coverage: the total is compared with the floor in pyproject.toml; build/coverage/pages shows it by line.
-test: check
+test: check packages
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=html
 
 audit: setup
