@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 MOST_IN_LIST = 10_000
 Token = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
@@ -14,7 +15,21 @@ Wave = Annotated[int, Field(ge=1, le=1000, description="By default the one that 
 class Strict(BaseModel):
     """A request: nothing that is not asked for, no number for a text."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+def _printable(given: dict[str, Any]) -> dict[str, Any]:
+    """Refuse texts that not every database and reader takes, wherever they are."""
+    waiting: list[Any] = [given]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and not value.isprintable():
+            raise PydanticCustomError("unprintable", "a text has characters that cannot be printed")
+    return given
 
 
 class Problem(BaseModel):
@@ -41,7 +56,9 @@ class CampaignIn(Strict):
     title: Annotated[str, Field(min_length=1, max_length=200)]
     kind: Literal["sensing", "sparse", "records"]
     objects: Annotated[list[str | ObjectIn], Field(max_length=MOST_IN_LIST)] | None = None
-    schema_: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
+    schema_: Annotated[
+        Annotated[dict[str, Any], AfterValidator(_printable)] | None, Field(alias="schema")
+    ] = None
     range: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     mechanism: Annotated[str, Field(max_length=40)] = "auto"
     epsilon: Annotated[float, Field(gt=0)] | None = None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from starlette.concurrency import run_in_threadpool
 
 from crowdveil.service.api.addresses import address_of
 from crowdveil.service.auth import Service
-from crowdveil.service.intake import Entry, Outcome, Seat, Seated
+from crowdveil.service.intake import Outcome, Reader, Seat, Seated
 from crowdveil.service.lines import read_place, read_report, submission
 from crowdveil.service.metrics import REPORTS
 from crowdveil.service.models import PlaceIn, PlaceOut, ReportIn, ReportOut, WithdrawnOut
@@ -24,7 +23,6 @@ from crowdveil.service.store import campaigns
 from crowdveil.service.store.reports import ACCEPTED, Opened, digest, withdraw
 
 LINES_AT_ONCE = 1000
-Reader = Callable[[Opened, bytes], Entry | Refusal]
 NDJSON = "application/x-ndjson"
 PROBLEMS = problems(400, 403, 404, 409, 415)
 _LINES: dict[str, Any] = {
@@ -50,7 +48,7 @@ async def place(id: str, body: PlaceIn, service: Service, request: Request) -> P
     service.limits.check("reports", address_of(request))
     campaign = await service.opened(id)
     (outcome,) = await service.intake.enqueue(
-        campaign, [Seat(digest(campaign.id, body.participant), body.wave)]
+        campaign, Seat(digest(campaign.id, body.participant), body.wave)
     )
     if isinstance(outcome, Refusal):
         raise refused(outcome)
@@ -83,7 +81,7 @@ async def report(id: str, body: ReportIn, service: Service, request: Request) ->
     service.limits.check("reports", address_of(request))
     campaign = await service.opened(id)
     entry = submission(campaign, body.participant, body.key, body.report, body.wave, body.round)
-    (outcome,) = [entry] if isinstance(entry, Refusal) else await service.intake.enqueue(campaign, [entry])
+    (outcome,) = [entry] if isinstance(entry, Refusal) else await service.intake.enqueue(campaign, entry)
     REPORTS.labels(_word(outcome)).inc()
     if isinstance(outcome, Refusal):
         raise refused(outcome)
@@ -144,22 +142,12 @@ async def _lines(service: State, request: Request) -> list[bytes]:
 async def _answers(
     service: State, campaign: Opened, lines: Sequence[bytes], read: Reader, *, count: bool = False
 ) -> AsyncIterator[bytes]:
-    """The answer to each line. While some are written, the next ones are read."""
-
-    def parsed(first: int) -> list[Entry | Refusal]:
-        return [read(campaign, line) for line in lines[first : first + LINES_AT_ONCE]]
-
-    entries = await run_in_threadpool(parsed, 0)
+    """The answer to each line, some at a time, so that others are served in between."""
     for first in range(0, len(lines), LINES_AT_ONCE):
-        good = [entry for entry in entries if not isinstance(entry, Refusal)]
-        writing = service.intake.enqueue(campaign, good)
-        following = await run_in_threadpool(parsed, first + LINES_AT_ONCE)
-        outcomes = iter(await writing)
-        answers = [entry if isinstance(entry, Refusal) else next(outcomes) for entry in entries]
+        answers = await service.intake.enqueue_lines(campaign, lines[first : first + LINES_AT_ONCE], read)
         for word, number in Counter(map(_word, answers)).items() if count else ():
             REPORTS.labels(word).inc(number)
         yield b"".join([_line(campaign, answer) for answer in answers])
-        entries = following
 
 
 def _line(campaign: Opened, outcome: Outcome) -> bytes:
