@@ -1182,4 +1182,252 @@ AUDITS = (
     ),
 )
 
-MUTATIONS = (*NOISE, *SPLIT, *USED, *SCOPES, *LEDGER, *LOCAL, *STREAMS, *SIGNED, *TOLD, *RESERVED, *AUDITS)
+# --- campaigns and the service ------------------------------------------------------------------------------
+
+DOCUMENTS = "campaigns/test_documents.py"
+PROMISES = "campaigns/test_promises.py"
+DEVICES = "campaigns/test_devices_of_campaigns.py"
+STORE = "service/test_store_reports.py"
+INTAKE = "service/test_intake.py"
+FENCED = "service/test_worker.py::test_who_is_no_longer_elected_writes_nothing"
+DELETION = "service/test_store_deletion.py"
+
+SERVICE = (
+    Mutation(
+        "a campaign's promise is not compared with what its document says",
+        "campaigns/campaign.py",
+        "if any(said.get(name) != own[name] for name in own):",
+        'if any(said.get(name) != own[name] for name in own if name != "guarantee"):',
+        (f"{DOCUMENTS}::test_no_number_of_a_promise_can_be_edited",),
+    ),
+    Mutation(
+        "epsilon of a person is not split over objects",
+        "campaigns/sensing.py",
+        "epsilon = share_of(epsilon, len(items.listed))",
+        "epsilon = share_of(epsilon, 1)",
+        (f"{PROMISES}::test_epsilon_for_a_person_is_split_over_all_objects",),
+    ),
+    Mutation(
+        "a person is promised what a claim is",
+        "campaigns/statement.py",
+        "return certificate.user_promise if person else certificate.promise",
+        "return certificate.promise",
+        (f"{PROMISES}::test_epsilon_for_a_person_is_split_over_all_objects",),
+    ),
+    Mutation(
+        "all waves cost as much as one",
+        "campaigns/statement.py",
+        "replace(level, epsilon=up(waves * Fraction(level.epsilon)), delta=delta)",
+        "replace(level, epsilon=level.epsilon, delta=delta)",
+        (f"{PROMISES}::test_all_waves_cost_as_often_and_are_rounded_up",),
+    ),
+    Mutation(
+        "the epsilon of all waves is rounded to the nearest float",
+        "campaigns/statement.py",
+        "epsilon=up(waves * Fraction(level.epsilon))",
+        "epsilon=waves * level.epsilon",
+        (f"{PROMISES}::test_all_waves_cost_as_often_and_are_rounded_up",),
+    ),
+    Mutation(
+        "a large delta passes without insisting",
+        "campaigns/statement.py",
+        "if promise.delta > LARGE_DELTA and not insist:",
+        "if promise.delta >= 1 and not insist:",
+        (f"{PROMISES}::test_a_large_delta_is_refused_unless_somebody_insists",),
+    ),
+    Mutation(
+        "a device answers a question that costs more than promised",
+        "campaigns/records.py",
+        "            or asked.epsilon > promise.epsilon\n",
+        "",
+        (f"{DEVICES}::test_a_question_that_costs_more_than_was_promised_is_not_answered",),
+    ),
+    Mutation(
+        "a device answers a question about other columns",
+        "campaigns/records.py",
+        "if sizes != question.sizes:",
+        "if len(sizes) > len(question.sizes):",
+        (f"{DEVICES}::test_a_question_about_other_columns_is_not_answered",),
+    ),
+    Mutation(
+        "what cannot be a number is quoted by a device",
+        "campaigns/sensing.py",
+        "numbers = finite_numbers(list(answer.values())).tolist()",
+        "numbers = [float(value) for value in answer.values()]",
+        (f"{DEVICES}::test_an_answer_that_cannot_be_used_is_refused_and_never_quoted",),
+    ),
+    Mutation(
+        "values are clamped to the widest range of all objects",
+        "campaigns/sensing.py",
+        "return (min(max(value, own.low), own.high) - own.low) / own.length",
+        "return (value - own.low) / max(each.length for each in self.ranges.values())",
+        (f"{DEVICES}::test_values_of_objects_with_their_own_ranges_are_sent_as_shares_of_these",),
+    ),
+    Mutation(
+        "a late report counts in the round that is open",
+        "campaigns/records.py",
+        "plan = plans[asked.round] if asked.round else ()",
+        "plan = plans[max(plans)] if plans else ()",
+        ("campaigns/test_gathering.py::test_a_place_keeps_its_question_whatever_is_planned_later",),
+    ),
+    Mutation(
+        "a second report with another key is accepted",
+        "service/store/reports.py",
+        "        if row is not None and row.seq is not None:\n            return _again(row, submission)\n",
+        '        if row is not None and row.seq is not None and bytes(row.key or b"") == submission.key:\n'
+        "            return _again(row, submission)\n",
+        (f"{STORE}::test_a_report_is_counted_once",),
+    ),
+    Mutation(
+        "whoever is not invited takes part",
+        "service/store/reports.py",
+        "if self._invited is not None and participant not in self._invited:",
+        "if self._invited is not None and not participant:",
+        (f"{STORE}::test_only_who_was_invited_takes_part",),
+    ),
+    Mutation(
+        "a place is free again after a withdrawal",
+        "service/store/reports.py",
+        "        if row is not None and row.seq is not None:\n            return _again(row, submission)\n",
+        "        if row is not None and row.seq is not None and not row.gone:\n"
+        "            return _again(row, submission)\n",
+        (f"{STORE}::test_a_withdrawn_report_is_deleted_and_its_place_stays_taken",),
+    ),
+    Mutation(
+        "a withdrawn report is counted out and kept",
+        "service/store/reports.py",
+        "connection.execute(update(reports).where(*mine, reports.c.seq.is_not(None)).values(payload=None))",
+        "connection.execute(update(reports).where(*mine, reports.c.seq.is_not(None)).values(key=None))",
+        (f"{STORE}::test_a_withdrawn_report_is_deleted_and_its_place_stays_taken",),
+    ),
+    Mutation(
+        "a place without a report can be used after a withdrawal",
+        "service/store/reports.py",
+        "    unasked = [row for row in rows if row.seq is None]\n",
+        "    unasked = [row for row in rows if row.seq is None and not row.empty]\n",
+        (f"{STORE}::test_a_place_without_a_report_is_used_up_by_withdrawing",),
+    ),
+    Mutation(
+        "a token is the same in all campaigns",
+        "service/store/reports.py",
+        'hashlib.sha256(f"{campaign}\\n{token}".encode())',
+        'hashlib.sha256(f"campaign\\n{token}".encode())',
+        (f"{STORE}::test_the_same_token_is_somebody_else_in_another_campaign",),
+    ),
+    Mutation(
+        "a report is counted again once another wave is open",
+        "service/store/reports.py",
+        "if self._open_wave > 1:",
+        "if self._open_wave > 1000:",
+        (f"{STORE}::test_a_report_that_is_sent_again_after_a_wave_has_opened_is_not_counted_again",),
+    ),
+    Mutation(
+        "reports come in whatever the state is",
+        "service/store/reports.py",
+        '        if state.state != "open":\n',
+        '        if state.state == "draft":\n',
+        (f"{STORE}::test_reports_come_in_only_while_a_campaign_is_open",),
+    ),
+    Mutation(
+        "a wave opens before its cost is on record",
+        "service/store/campaigns.py",
+        "insert(charges).values(campaign=campaign.number, wave=wave, time=times.now(), promise=stated)",
+        "insert(charges).values(campaign=campaign.number, wave=wave + 1, time=times.now(), promise=stated)",
+        (f"{STORE}::test_the_cost_of_a_wave_is_on_record_before_anybody_can_report_in_it",),
+    ),
+    Mutation(
+        "the state is read before the lock",
+        "service/store/campaigns.py",
+        "    list(connection.execute(held.with_for_update()))\n",
+        "    list(connection.execute(held))\n",
+        ("service/test_store_races.py::test_closing_waits_for_reports_that_are_being_written",),
+    ),
+    Mutation(
+        "no lock is taken while reports are counted",
+        "service/store/reports.py",
+        "select(waves).where(waves.c.campaign == number, waves.c.wave == self.wave).with_for_update()",
+        "select(waves).where(waves.c.campaign == number, waves.c.wave == self.wave)",
+        ("service/test_store_races.py::test_closing_waits_for_reports_that_are_being_written",),
+    ),
+    Mutation(
+        "a database that isolates more than we need is taken as it is",
+        "service/store/database.py",
+        ', "isolation_level": "READ COMMITTED"}',
+        "}",
+        ("service/test_store_races.py::test_a_postgresql_with_other_defaults_is_used_as_we_need",),
+    ),
+    Mutation(
+        "answered before the commit",
+        "service/intake.py",
+        "                for desk in desks.values():\n                    desk.close()\n",
+        "                for desk in desks.values():\n                    desk.close()\n"
+        "                for job, own in zip(jobs, outcomes, strict=True):\n"
+        "                    job.outcomes = own\n"
+        "                self._answer(jobs)\n",
+        (f"{INTAKE}::test_a_commit_that_fails_is_no_acceptance",),
+    ),
+    Mutation(
+        "a report that could not be written is acknowledged",
+        "service/intake.py",
+        "job.outcomes = [UNAVAILABLE] * job.size",
+        "job.outcomes = [201] * job.size",
+        (f"{INTAKE}::test_a_commit_that_fails_is_no_acceptance",),
+    ),
+    Mutation(
+        "whoever was elected once writes for ever",
+        "service/election.py",
+        "        if holder != self._me:\n",
+        "        if holder is None:\n",
+        (FENCED, "service/test_election.py::test_what_a_stalled_holder_writes_is_not_kept"),
+    ),
+    Mutation(
+        "a result is written without asking who is elected",
+        "service/worker.py",
+        "            self._election.fenced(connection)\n            current = connection.execute(\n",
+        "            current = connection.execute(\n",
+        (FENCED,),
+    ),
+    Mutation(
+        "estimates keep those who all withdrew",
+        "service/worker.py",
+        "if changed and folded.after and time.monotonic() >= folded.due:",
+        "if changed and folded.reports and time.monotonic() >= folded.due:",
+        ("service/test_worker.py::test_once_everybody_has_withdrawn_nothing_is_left_of_them",),
+    ),
+    Mutation(
+        "a withdrawn report stays in what the worker has read",
+        "service/worker.py",
+        "if folded is None or folded.withdrawn != wave.withdrawn:",
+        "if folded is None:",
+        ("service/test_worker.py::test_a_withdrawn_report_is_gone_from_the_next_result",),
+    ),
+    Mutation(
+        "what is deleted stays in the file",
+        "service/store/database.py",
+        '        "secure_delete=ON",\n',
+        '        "secure_delete=OFF",\n',
+        (f"{DELETION}::test_sqlite_keeps_no_byte_of_a_withdrawn_report",),
+    ),
+    Mutation(
+        "what is deleted stays in the log",
+        "service/store/database.py",
+        'raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()',
+        'raw.execute("SELECT 0, 0, 0").fetchone()',
+        (f"{DELETION}::test_sqlite_keeps_no_byte_of_a_withdrawn_report",),
+    ),
+)
+
+MUTATIONS = (
+    *NOISE,
+    *SPLIT,
+    *USED,
+    *SCOPES,
+    *LEDGER,
+    *LOCAL,
+    *STREAMS,
+    *SIGNED,
+    *TOLD,
+    *RESERVED,
+    *AUDITS,
+    *SERVICE,
+)

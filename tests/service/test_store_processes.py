@@ -6,11 +6,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import text
 
-from crowdveil.service.store.database import Database
 from crowdveil.service.store.reports import read_reports
-from postgres import Postgres
 from stores import counts, migrated, moved, opened, rows, withdrawn
 from writing import Writer
 
@@ -101,17 +98,3 @@ def test_four_processes_migrate_at_once(database: str, writers: list[Writer]) ->
     assert [writer.end() for writer in writers] == ["migrated"] * 4
     with migrated(database) as store:
         assert opened(store).state == "open"
-
-
-def test_a_postgresql_with_other_defaults_is_used_as_ours_need(postgres: Postgres) -> None:
-    """A transaction that waited for a lock must see that a campaign was closed; commits must be durable."""
-    url = postgres.new_database()
-    name = url.rpartition("/")[2]
-    with migrated(url) as store, store.writing() as connection:
-        for setting in ("default_transaction_isolation = 'repeatable read'", "synchronous_commit = off"):
-            connection.execute(text(f"ALTER DATABASE {name} SET {setting}"))
-    again = Database(url)
-    with again.reading() as connection:
-        assert connection.execute(text("SHOW transaction_isolation")).scalar_one() == "read committed"
-        assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
-    again.close()
