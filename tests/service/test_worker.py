@@ -15,6 +15,9 @@ from crowdveil.campaigns.kind import Asked, Batch
 from crowdveil.campaigns.records import collection_of
 from crowdveil.certificates.reading import read_text
 from crowdveil.service import election, worker
+from crowdveil.service.api.results import current
+from crowdveil.service.settings import Settings
+from crowdveil.service.state import State
 from crowdveil.service.store import campaigns, results, schema, times
 from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.store.database import Database
@@ -373,3 +376,22 @@ def test_a_round_without_reports_does_not_end(store: Database) -> None:
     elected(store).look()
     assert round_of(store, campaign) == 0
     assert counts(store, campaign) == (1, 1, 1)
+
+
+def test_a_result_says_how_many_have_withdrawn_since(store: Database, database: str) -> None:
+    campaign, busy = opened(store), elected(store)
+    service = State.of(Settings(database=database))
+
+    def told() -> tuple[int, int, int]:
+        now = current(service, campaign, None)
+        return now["counted"], now["withdrawn"], now["withdrawn_since"]
+
+    people(store, campaign, 3)
+    assert told() == (0, 0, 0)
+    busy.look()
+    assert told() == (3, 0, 0)
+    withdrawn(store, campaign, "person 1")
+    assert told() == (3, 1, 1)
+    busy.look()
+    assert told() == (2, 1, 0)
+    service.database.close()

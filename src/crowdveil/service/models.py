@@ -257,6 +257,12 @@ class ResultsOut(BaseModel):
     reports: int
     counted: Annotated[int, Field(description="Reports that the estimates below were computed from.")]
     withdrawn: int
+    withdrawn_since: Annotated[
+        int,
+        Field(
+            description="Of these, at most so many are in the estimates still, until they are computed anew."
+        ),
+    ]
     promise: GuaranteeOut
 
 

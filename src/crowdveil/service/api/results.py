@@ -61,6 +61,7 @@ def current(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
         "participants": live["participants"],
         "reports": live["reports"],
         "withdrawn": live["withdrawn"],
+        "withdrawn_since": 0 if last is None else max(0, live["withdrawn"] - last.withdrawn),
         "counted": 0 if last is None else last.received - last.withdrawn,
         "promise": campaign.campaign.guarantee,
         **(empty if last is None else last.summary),
