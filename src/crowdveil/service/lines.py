@@ -86,5 +86,6 @@ def _token(value: Any) -> bool:
 def _invalid(error: ValidationError) -> Refusal:
     """What is wrong with a line, without a word of it."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"][:1])
+    known = first["type"] != "extra_forbidden"  # then the place is a name that only the line has
+    where = ".".join(str(part) for part in first["loc"][:1] if known)
     return Refusal(422, "line", f"{where or 'the line'}: {first['type'].replace('_', ' ')}")

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import ARRAY, Column, ColumnElement, Connection, LargeBinary, Table, any_, bindparam
 from sqlalchemy.exc import OperationalError
 
 FEW = 20  # rows for which COPY is not worth its round trips
 _POSTGRES_TYPES = {"INTEGER": "int4", "BIGINT": "int8", "BLOB": "bytea", "VARCHAR": "text", "TEXT": "text"}
+
+
+def among(connection: Connection, column: Column[bytes]) -> ColumnElement[bool]:
+    """Whether a column is one of the values of the parameter `among`, a list that may be long."""
+    if connection.dialect.name == "sqlite":
+        return column.in_(bindparam("among", expanding=True))
+    return column == any_(bindparam("among", type_=ARRAY(LargeBinary)))
 
 
 def insert_rows(

@@ -24,7 +24,12 @@ from crowdveil.ledger import default_path
 BUSY_SECONDS = 30
 ERASE_MILLISECONDS = 100  # all writers wait so long at most while the log is emptied
 MIGRATION_LOCK = 0x63726F7764  # of PostgreSQL's advisory locks; "crowd"
-LOCK_TIMEOUT = "30s"
+POSTGRES = (  # settings of every connection
+    "timezone=UTC",
+    "lock_timeout=30s",
+    "synchronous_commit=on",
+    "plan_cache_mode=force_custom_plan",  # a plan that was made while tables were small stays slow for good
+)
 
 
 def default_url() -> str:
@@ -56,7 +61,7 @@ class Database:
         else:
             options |= {"pool_pre_ping": True, "pool_recycle": 1800, "isolation_level": "READ COMMITTED"}
             options["connect_args"] = {
-                "options": f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT} -c synchronous_commit=on",
+                "options": " ".join(f"-c {setting}" for setting in POSTGRES),
                 "connect_timeout": 10,
             }
         self.engine: Engine = create_engine(parsed, **options)

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from crowdveil.campaigns.kind import Asked, Batch, Kind, Plans
 from crowdveil.errors import InputError
 from crowdveil.service.problems import Refusal
-from crowdveil.service.store.bulk import insert_rows
+from crowdveil.service.store.bulk import among, insert_rows
 from crowdveil.service.store.schema import DIGEST, campaigns, invitations, plans, reports, waves
 from crowdveil.synthesis.collection import MOST_PEOPLE
 
@@ -119,14 +119,12 @@ class Desk:
             reports.c.key,
             reports.c.seq,
             reports.c.payload.is_(None).label("empty"),
-        ).where(
-            # By digests alone: a planner without statistics could take the index of all of a wave's places.
-            reports.c.participant.in_(bindparam("participants", expanding=True)),
-            reports.c.wave == self.wave,
+        ).where(  # by digests alone: the index of places begins with what all rows have in common
+            among(self._connection, reports.c.participant), reports.c.wave == self.wave
         )
         found = {}
         for some in _slices(participants):
-            for row in self._connection.execute(query, {"participants": some}):
+            for row in self._connection.execute(query, {"among": some}):
                 gone = row.seq is not None and bool(row.empty)
                 found[bytes(row.participant)] = _Row(row.place, row.round, row.key, row.seq, gone=gone)
         return found
@@ -143,16 +141,14 @@ class Desk:
         return {
             (bytes(row.participant), bytes(row.key)): bool(row.empty)
             for some in _slices(participants)
-            for row in self._connection.execute(query, {"participants": some})
+            for row in self._connection.execute(query, {"among": some})
         }
 
     def _invitations(self, strangers: Sequence[bytes]) -> set[bytes]:
-        query = select(invitations.c.digest).where(
-            invitations.c.digest.in_(bindparam("digests", expanding=True))
-        )
+        query = select(invitations.c.digest).where(among(self._connection, invitations.c.digest))
         found: set[bytes] = set()
         for some in _slices(strangers):
-            found |= {bytes(each) for each in self._connection.execute(query, {"digests": some}).scalars()}
+            found |= {bytes(each) for each in self._connection.execute(query, {"among": some}).scalars()}
         return found
 
     def seat(self, participant: bytes) -> Asked | Refusal:
