@@ -99,6 +99,15 @@ def test_words_that_are_no_promise_may_come_from_another_version() -> None:
     assert Campaign.from_dict(public) == asked()
 
 
+def test_a_server_still_knows_a_campaign_that_an_older_version_described_in_other_words() -> None:
+    """What it opened stays answerable; a device compares, and refuses."""
+    public = document(asked())
+    public["guarantee"]["sentence"] = "As it was said in an older version."
+    assert Campaign.kept(public) == asked()
+    with pytest.raises(InputError):
+        Campaign.from_dict(public)
+
+
 def test_a_range_of_one_object_cannot_differ_from_the_scale_that_is_used() -> None:
     public = document(asked("sparse"))
     public["objects"][0]["range"] = [0, 100]
