@@ -118,7 +118,7 @@ class Server:
     def client(self, token: str | None = None) -> httpx.Client:
         """A client of the API, with a token or without one."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60)
+        client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60, verify=False)
         self._clients.append(client)
         return client
 
