@@ -78,13 +78,18 @@ class Server:
         """Ask it to stop, and wait; its exit code."""
         assert self._process is not None
         self._process.terminate()
-        return self._process.wait(60)
+        code = self._process.wait(60)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return code
 
     def kill(self) -> None:
         """Kill it, as a crash would."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(10)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def __enter__(self) -> Server:
         return self.start()
@@ -94,8 +99,6 @@ class Server:
             client.close()
         if self._process is not None and self._process.poll() is None:
             self.stop()
-        if self._process is not None and self._process.stdout is not None:
-            self._process.stdout.close()
 
     def command(self, *arguments: object) -> dict[str, Any]:
         """What a crowdveil command with --json prints on the same database."""
