@@ -24,6 +24,7 @@ from crowdveil.service.store.database import Database
 from crowdveil.service.store.reports import read_plans
 from crowdveil.service.store.results import KeptResult
 from crowdveil.service.store.schema import reports, waves
+from crowdveil.service.store.work import waves_to_serve
 from crowdveil.service.worker import Worker
 from stores import counts, migrated, moved, next_wave, opened, report, rows, seat, withdrawn
 
@@ -219,7 +220,7 @@ def test_a_campaign_that_cannot_be_computed_does_not_stop_the_others(
 def test_a_campaign_that_is_deleted_gets_no_result(store: Database) -> None:
     campaign, busy = opened(store), elected(store)
     people(store, campaign, 2)
-    (wave,) = busy._waves()
+    (wave,) = waves_to_serve(store)
     folded = busy._read(wave, None)
     with store.writing() as connection:
         campaigns.remove(connection, campaign)
@@ -232,7 +233,7 @@ def test_a_campaign_that_is_deleted_gets_no_result(store: Database) -> None:
 def test_a_result_of_before_does_not_replace_that_of_a_closed_campaign(store: Database) -> None:
     campaign, busy = opened(store), elected(store)
     people(store, campaign, 2)
-    (wave,) = busy._waves()
+    (wave,) = waves_to_serve(store)
     moved(store, campaign, "closed")
     busy.look()
     final = there(store, campaign)

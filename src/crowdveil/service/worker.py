@@ -28,13 +28,12 @@ from crowdveil.service import exports
 from crowdveil.service.election import Election, Lost
 from crowdveil.service.settings import Settings
 from crowdveil.service.store import campaigns, operators, results, times
-from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.reports import read_plans, read_reports
 from crowdveil.service.store.results import KeptResult
 from crowdveil.service.store.schema import campaigns as campaigns_table
 from crowdveil.service.store.schema import plans, waves
-from crowdveil.service.store.schema import results as results_table
+from crowdveil.service.store.work import Wave, waves_to_serve
 
 PAUSE = 0.5  # seconds between looks
 SHARE = 4.0  # after a computation that took t seconds the next one waits this many t
@@ -56,20 +55,6 @@ class _Folded:
     reports: int = 0  # without those that were withdrawn
     withdrawn: int = 0
     due: float = 0.0  # by the stopwatch: when the next estimate may be computed
-
-
-@dataclass(frozen=True)
-class _Wave:
-    """A wave that was opened, as it is in the database now."""
-
-    campaign: Kept
-    wave: int
-    received: int
-    withdrawn: int
-    round: int
-    round_opened: str
-    known: tuple[int, int, bool] | None  # what the last result was computed from
-    as_of: str
 
 
 class Worker:
@@ -123,7 +108,7 @@ class Worker:
     def look(self) -> None:
         """Do what is due."""
         self._delete_old()
-        found = self._waves()
+        found = waves_to_serve(self._database)
         for key in self._folded.keys() - {(each.campaign.number, each.wave) for each in found}:
             del self._folded[key]
         for each in found:
@@ -141,39 +126,7 @@ class Worker:
                 self._failed[key] = time.monotonic() + AFTER_FAILURE
                 self._folded.pop(key, None)
 
-    def _waves(self) -> list[_Wave]:
-        columns = [waves.c[name] for name in ("wave", "received", "withdrawn", "round", "round_opened")]
-        last = [
-            results_table.c[name].label(f"last_{name}") for name in ("received", "withdrawn", "provisional")
-        ]
-        query = (
-            select(campaigns_table.c.id, *columns, *last)
-            .join(waves, waves.c.campaign == campaigns_table.c.number)
-            .outerjoin(
-                results_table,
-                (results_table.c.campaign == waves.c.campaign) & (results_table.c.wave == waves.c.wave),
-            )
-            .where((campaigns_table.c.state != "closed") | results_table.c.provisional.is_not(False))
-            .order_by(campaigns_table.c.number, waves.c.wave)
-        )
-        as_of = times.now()
-        with self._database.reading() as connection:
-            rows = connection.execute(query).all()
-            kept = campaigns.found(connection, {row.id for row in rows})
-        return [
-            _Wave(
-                kept[row.id],
-                *(row.wave, row.received, row.withdrawn, row.round, row.round_opened),
-                None
-                if row.last_received is None
-                else (row.last_received, row.last_withdrawn, row.last_provisional),
-                as_of,
-            )
-            for row in rows
-            if row.id in kept  # else it was deleted meanwhile
-        ]
-
-    def _serve(self, wave: _Wave) -> None:
+    def _serve(self, wave: Wave) -> None:
         key = (wave.campaign.number, wave.wave)
         if wave.campaign.state == "closed":
             self._folded.pop(key, None)
@@ -194,7 +147,7 @@ class Worker:
             self._write(wave, result, KeptResult(folded.as_of, True, *counted, result.summary))
             folded.due = time.monotonic() + min(MOST_WAITING, SHARE * seconds)
 
-    def _read(self, wave: _Wave, folded: _Folded | None) -> _Folded:
+    def _read(self, wave: Wave, folded: _Folded | None) -> _Folded:
         """New reports, added to those that were read before."""
         number, kind = wave.campaign.number, wave.campaign.campaign.kind
         if folded is None or folded.withdrawn != wave.withdrawn:
@@ -211,7 +164,7 @@ class Worker:
                 folded.after, folded.reports = after, folded.reports + len(batch)
         return folded
 
-    def _close(self, wave: _Wave) -> None:
+    def _close(self, wave: Wave) -> None:
         """The result of a closed campaign, from all reports anew."""
         began = time.monotonic()
         reports = exports.gathered(self._database, wave.campaign, wave.wave)
@@ -221,7 +174,7 @@ class Worker:
         self._write(wave, result, KeptResult(wave.as_of, False, *counted, result.summary), files)
 
     def _write(
-        self, wave: _Wave, result: Result, kept: KeptResult, files: Mapping[str, bytes] | None = None
+        self, wave: Wave, result: Result, kept: KeptResult, files: Mapping[str, bytes] | None = None
     ) -> None:
         """Keep a result, unless somebody else does the work now, or the campaign has gone on meanwhile."""
         kind = wave.campaign.campaign.kind
@@ -241,7 +194,7 @@ class Worker:
 
     # --- rounds --------------------------------------------------------------------------------------------
 
-    def _round_over(self, wave: _Wave) -> bool:
+    def _round_over(self, wave: Wave) -> bool:
         """Whether as many have reported as were planned, or the round's time is up."""
         kind = wave.campaign.campaign.kind
         end = kind.round_end(wave.round)
@@ -255,7 +208,7 @@ class Worker:
         ends = datetime.fromisoformat(wave.round_opened) + timedelta(hours=hours)
         return datetime.now(UTC) >= ends
 
-    def _next_round(self, wave: _Wave, folded: _Folded) -> None:
+    def _next_round(self, wave: Wave, folded: _Folded) -> None:
         """Open the next round, whose plan follows from all reports so far; places keep their round."""
         planned = wave.campaign.campaign.kind.next_round(folded.gathered, wave.round)
         if planned is None:
@@ -296,7 +249,7 @@ class Worker:
             self._erase_at = time.monotonic() + (ERASE_EVERY if done else ERASE_AGAIN)
 
 
-def _nothing(wave: _Wave) -> Result:
+def _nothing(wave: Wave) -> Result:
     """What no reports amount to."""
     return Result({"tables" if wave.campaign.campaign.kind.name == "records" else "truths": []})
 

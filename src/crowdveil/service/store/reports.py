@@ -136,7 +136,7 @@ class Desk:
             reports.c.campaign == self._campaign.number,
             reports.c.wave != self.wave,
             reports.c.key.is_not(None),
-            reports.c.participant.in_(bindparam("participants", expanding=True)),
+            among(self._connection, reports.c.participant),
         )
         return {
             (bytes(row.participant), bytes(row.key)): bool(row.empty)
