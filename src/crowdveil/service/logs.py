@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 
 import structlog
+
+
+class _Lines:
+    """Standard error; a line that cannot be written is lost, and what is logged happens all the same."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 def configure() -> None:
@@ -16,7 +29,7 @@ def configure() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=_Lines()),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(
