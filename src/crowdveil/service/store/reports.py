@@ -133,10 +133,9 @@ class Desk:
         """Whose answer was lost sends the same report again, and meanwhile another wave may have opened."""
         empty = reports.c.payload.is_(None).label("empty")
         query = select(reports.c.participant, reports.c.key, empty).where(
-            reports.c.campaign == self._campaign.number,
+            among(self._connection, reports.c.participant),
             reports.c.wave != self.wave,
             reports.c.key.is_not(None),
-            among(self._connection, reports.c.participant),
         )
         return {
             (bytes(row.participant), bytes(row.key)): bool(row.empty)
