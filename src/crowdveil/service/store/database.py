@@ -84,6 +84,8 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the tables to this version, one process at a time; refuses those of a newer one."""
+        if self._is_current():
+            return  # the usual start, which is a quick one
         from alembic import command
         from alembic.config import Config
         from alembic.script import ScriptDirectory
@@ -104,6 +106,17 @@ class Database:
             ) from None
         except SQLAlchemyError as error:
             raise InputError(f"the database cannot be used ({reason(error)})") from None
+
+    def _is_current(self) -> bool:
+        """Whether the tables are those of this version."""
+        steps = Path(__file__).with_name("migrations") / "versions"
+        newest = max(step.name[1:5] for step in steps.glob("m[0-9]*.py"))
+        try:
+            with self.reading() as connection:
+                found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
+        except SQLAlchemyError:
+            return False  # there are no tables yet, or the migration will say what is wrong
+        return list(found) == [newest]
 
     def erase_freed(self) -> bool:
         """Let go of what was deleted: SQLite overwrites it, and then the log is emptied.

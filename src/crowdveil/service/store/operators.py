@@ -7,6 +7,7 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -21,7 +22,6 @@ from crowdveil.service.store.schema import journal, operators, tokens
 PREFIX = "cvo_"  # whoever finds one in a log knows what it is
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 _hasher = PasswordHasher()
-_NOBODY = _hasher.hash(secrets.token_urlsafe(16))  # so that an unknown name takes as long as a wrong password
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def check_password(connection: Connection, name: str, password: str) -> Operator
     """The operator of that name and password."""
     row = _row(connection, name)
     try:
-        _hasher.verify(_NOBODY if row is None or row.password is None else row.password, password)
+        _hasher.verify(_nobody() if row is None or row.password is None else row.password, password)
     except (Argon2Error, InvalidHashError):
         return None
     if row is None or row.password is None:
@@ -124,6 +124,12 @@ def note(
     """Write into the journal what an operator does, in the transaction that does it."""
     row = {"operator": operator, "action": action, "campaign": campaign, "detail": detail}
     connection.execute(insert(journal).values(time=times.now(), **row))
+
+
+@cache
+def _nobody() -> str:
+    """A hash of no password, so that an unknown name takes as long as a wrong password."""
+    return _hasher.hash(secrets.token_urlsafe(16))
 
 
 def _digest(token: str) -> bytes:
