@@ -1,4 +1,4 @@
-"""A database that is full, read-only or gone: nothing is half-written, and once it is back it is used again."""
+"""A database that is full, read-only or gone: nothing is half-written; once it is back, it is used again."""
 
 from __future__ import annotations
 
