@@ -24,6 +24,7 @@ import pytest
 from crowdveil.campaigns.campaign import Campaign
 from crowdveil.campaigns.kind import Asked
 from crowdveil.randomness import seeded
+from crowdveil.service.store.database import Database
 from postgres import Postgres
 from serving import Server
 
@@ -188,6 +189,18 @@ def test_a_file_that_is_copied_without_its_log_lacks_acknowledged_reports(
         tables = {name for (name,) in alone.execute("SELECT name FROM sqlite_master")}
         kept = alone.execute("SELECT count(*) FROM reports").fetchone()[0] if "reports" in tables else 0
     assert kept < AT_ONCE
+
+
+def test_a_new_database_is_for_its_owner_alone(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'new' / 'service.sqlite3'}")
+    database.migrate()
+    with database.reading():
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()}
+    assert modes == dict.fromkeys(
+        ("service.sqlite3", "service.sqlite3-wal", "service.sqlite3-shm"), 0o600
+    )
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    database.close()
 
 
 def _deletions(server: Server, *arguments: str) -> str:
