@@ -41,7 +41,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# PostgreSQL, for tests of the service: installed when root and missing; without it they are skipped, and counted.
+# PostgreSQL and curl: installed when root and missing; without them tests are skipped, and counted.
 packages:
 	@sh tests/system_packages.sh
 

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi.dependencies.models import Dependant
@@ -58,7 +59,8 @@ ALWAYS_WHY = {
 
 def page() -> str:
     """The whole page."""
-    app = create_app(Settings(database="sqlite:////nowhere/but/not/opened.sqlite3"))
+    with TemporaryDirectory() as folder:  # a database that is not opened
+        app = create_app(Settings(database=f"sqlite:///{folder}/service.sqlite3"))
     document, callers = app.openapi(), _callers(app)
     schemas = document["components"]["schemas"]
     parts = [HEAD.replace("{always}", ", ".join(ALWAYS_WHY[status] for status in ALWAYS))]
@@ -141,8 +143,8 @@ def _example(example: Example) -> str:
 
 
 def _fields(schema: Mapping[str, Any]) -> str:
-    """A table of fields: type and limits, default, what it is."""
-    required = schema.get("required", ())
+    """A table of fields: type and limits, default, what it is; only requests can leave some out."""
+    required = schema.get("required", ()) if schema.get("additionalProperties") is False else ()
     lines = ["| field | type | |", "|---|---|---|"]
     for name, each in schema.get("properties", {}).items():
         about = [each.get("description") or _inner(each).get("description") or ""]

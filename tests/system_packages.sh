@@ -3,8 +3,10 @@
 # Without them `make test` goes on, and the tests that need them are skipped and counted.
 # --dry-run shows what would be run.
 set -u
+found() { [ -e "$1" ]; }
 missing=""
-if ! ls "${POSTGRESQL:-/usr/lib/postgresql}"/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
+command -v curl >/dev/null || missing="$missing curl"
+if ! found "${POSTGRESQL:-/usr/lib/postgresql}"/*/bin/initdb && ! command -v initdb >/dev/null; then
   missing="$missing postgresql"
 fi
 [ -z "$missing" ] && exit 0
@@ -12,7 +14,7 @@ fi
 run="" # or echo
 [ "${1:-}" = "--dry-run" ] && run="echo"
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "not installed:$missing. Tests that need it will be skipped. To run them, too: sudo apt-get install$missing"
+  echo "not installed:$missing. Tests that need them will be skipped. To run them, too: sudo apt-get install$missing"
   exit 0
 fi
 
@@ -26,5 +28,5 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 install="apt-get install -qq -y --no-install-recommends -o Dpkg::Use-Pty=0$missing"
 if ! { $run apt-get update -qq && $run $install; } </dev/null; then
-  echo "could not be installed:$missing. Tests that need it will be skipped."
+  echo "could not be installed:$missing. Tests that need them will be skipped."
 fi

@@ -196,9 +196,7 @@ def test_a_new_database_is_for_its_owner_alone(tmp_path: Path) -> None:
     database.migrate()
     with database.reading():
         modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()}
-    assert modes == dict.fromkeys(
-        ("service.sqlite3", "service.sqlite3-wal", "service.sqlite3-shm"), 0o600
-    )
+    assert modes == dict.fromkeys(("service.sqlite3", "service.sqlite3-wal", "service.sqlite3-shm"), 0o600)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
     database.close()
 

@@ -8,9 +8,10 @@ server's own default is). What is committed is on the disk: both databases sync 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Database:
         if self.sqlite:
             if not parsed.database or parsed.database == ":memory:":
                 raise ParameterError("--database takes an SQLite file: sqlite:////path")
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _create(Path(parsed.database))
         options: dict[str, Any] = {"pool_size": connections, "max_overflow": 4, "hide_parameters": True}
         if self.sqlite:
             options["connect_args"] = {"timeout": BUSY_SECONDS, "check_same_thread": False}
@@ -149,6 +150,13 @@ def reason(error: SQLAlchemyError) -> str:
         return type(error).__name__
     lines = str(original).strip().splitlines()
     return lines[0][:200] if isinstance(original, sqlite3.Error) and lines else type(original).__name__
+
+
+def _create(path: Path) -> None:
+    """A new file is for its owner alone; SQLite gives its log the same rights."""
+    with suppress(OSError):  # whatever is wrong, SQLite tells when it opens the file
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _configure(connection: sqlite3.Connection, _: Any) -> None:
