@@ -50,7 +50,7 @@ test: check packages
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=html
 
 audit: setup
-	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/operations
+	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/operations tests/service tests/client
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py
