@@ -5,17 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import polars as pl
 
-from crowdveil.arrays import Ints
-from crowdveil.certificates.certificate import Certificate
 from crowdveil.errors import InputError
-from crowdveil.guarantee import Promise
-from crowdveil.local.wire import Wire
-from crowdveil.randomness import Randomness
+
+if TYPE_CHECKING:  # a server that starts needs none of it yet
+    import polars as pl
+
+    from crowdveil.arrays import Ints
+    from crowdveil.certificates.certificate import Certificate
+    from crowdveil.guarantee import Promise
+    from crowdveil.local.wire import Wire
+    from crowdveil.randomness import Randomness
+
+MOST_PLACES = 10**8  # of a wave
 
 Plans = Mapping[int, tuple[float, ...]]
 """For each round after the first: the probabilities of its questions, fixed when it opened."""

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Ints
-from crowdveil.campaigns.kind import Asked, Batch, Gathered, Kind, Plans, Result, numbers_in
+from crowdveil.campaigns.kind import MOST_PLACES, Asked, Batch, Gathered, Kind, Plans, Result, numbers_in
 from crowdveil.campaigns.request import epsilon_of, named, options_of, people_of, unit_of
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.errors import InputError, ParameterError
@@ -24,7 +24,7 @@ from crowdveil.local.wire import Wire
 from crowdveil.plain_data import construct
 from crowdveil.randomness import Randomness
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis.collection import MOST_PEOPLE, PLACES_AT_ONCE, Collection, Reports
+from crowdveil.synthesis.collection import PLACES_AT_ONCE, Collection, Reports
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.questions import Question
 from crowdveil.synthesis.registry import METHODS
@@ -167,7 +167,7 @@ class RecordsKind(Kind):
     def first(self, wave: int) -> Collection:
         """The collection of a wave before anybody reported; each wave asks by coins of its own."""
         seed = (self.seed + wave) % SEEDS
-        return Collection(self.schema, self.design, seed, self.people, capacity=MOST_PEOPLE)
+        return Collection(self.schema, self.design, seed, self.people, capacity=MOST_PLACES)
 
     def question(self, wave: int, asked: Asked, plans: Plans) -> dict[str, Any]:
         """What a place is asked in its round, with all that a device needs to answer."""
@@ -182,7 +182,7 @@ class RecordsKind(Kind):
     def _numbers(self, wave: int, number: int, plan: tuple[float, ...], block: int) -> list[int]:
         """The number of the question that each place of a block is asked."""
         first = block * PLACES_AT_ONCE
-        places = np.arange(first, min(first + PLACES_AT_ONCE, MOST_PEOPLE))
+        places = np.arange(first, min(first + PLACES_AT_ONCE, MOST_PLACES))
         numbers: list[int] = replace(self.first(wave), number=number, planned=plan).assign(places).tolist()
         return numbers
 

@@ -26,7 +26,8 @@ class Address:
         """From the address of the participants' page or of the API; `ParameterError` for any other one."""
         try:
             parts = urlsplit(url.strip())
-            _ = parts.port  # refuses one that is no number
+            if not url.isprintable() or " " in parts.netloc or parts.port == 0:  # refuses what is no number
+                raise ValueError
         except ValueError:
             raise ParameterError(WANTED) from None
         found = _PATH.fullmatch(parts.path)

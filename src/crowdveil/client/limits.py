@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 from crowdveil.campaigns.campaign import Campaign
-from crowdveil.campaigns.statement import own_promise, times
+from crowdveil.campaigns.statement import times
 from crowdveil.certificates.levels import Level
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.guarantee import Guarantee, Promise, rounded_up
+from crowdveil.guarantee import rounded_up
 from crowdveil.ledger import LARGE_DELTA
 
 
@@ -41,39 +41,30 @@ class Limits:
 
     def check(self, campaign: Campaign) -> None:
         """`InputError` if the campaign costs more than this."""
-        unit, waves = campaign.guarantee["unit"], campaign.waves
-        self._check(own_promise(campaign.kind), f"each {unit}", waves, self.epsilon, "--max-epsilon")
-        if self.person_epsilon is not None:
-            promise = person_promise(campaign)
-            self._check(promise, "a person", waves, self.person_epsilon, "--max-person-epsilon")
-
-    def _check(self, promise: Promise | None, whom: str, waves: int, limit: float | None, name: str) -> None:
-        level = over_waves(promise, waves)
+        promised, waves = campaign.guarantee, campaign.waves
         so_often = f" over all {waves} waves" if waves > 1 else ""
-        if level is None or level.epsilon is None or level.delta is None:
-            raise InputError(f"this campaign promises nothing to {whom}{so_often}: nothing was drawn")
-        if limit is not None and level.epsilon > limit:
-            raise InputError(
-                f"this campaign takes an epsilon of {rounded_up(level.epsilon)} for {whom}{so_often}, above "
-                f"{name} {limit:g}: nothing was drawn"
-            )
-        if level.delta > self.delta:
-            raise InputError(
-                f"this campaign has a delta of {rounded_up(level.delta)} for {whom}{so_often}, above "
-                f"--max-delta {self.delta:g}: nothing was drawn"
+        own = times(Level("", promised["epsilon"], promised["delta"]), waves)
+        whom = f"each {promised['unit']}{so_often}"
+        self._check(whom, own.epsilon, own.delta, self.epsilon, "--max-epsilon")
+        if self.person_epsilon is not None:
+            person = promised["all_waves"][-1]  # the widest level; a record is all that a person says
+            self._check(
+                f"a person{so_often}",
+                *(person["epsilon"], person["delta"], self.person_epsilon, "--max-person-epsilon"),
             )
 
-
-def person_promise(campaign: Campaign) -> Promise | None:
-    """What is promised to a person in one wave; who answers with one record is that record."""
-    certificate = campaign.kind.certificate()
-    if certificate.user_promise is not None or campaign.kind.name != "records":
-        return certificate.user_promise
-    return certificate.promise
-
-
-def over_waves(promise: Promise | None, waves: int) -> Level | None:
-    """A promise after that many waves; None if it is no guarantee."""
-    if not isinstance(promise, Guarantee):
-        return None
-    return times(Level("", promise.epsilon, promise.delta), waves)
+    def _check(
+        self, whom: str, epsilon: float | None, delta: float | None, limit: float | None, name: str
+    ) -> None:
+        if epsilon is None or delta is None:
+            raise InputError(f"this campaign promises nothing to {whom}: nothing was drawn")
+        if limit is not None and epsilon > limit:
+            raise InputError(
+                f"this campaign takes an epsilon of {rounded_up(epsilon)} for {whom}, above {name} "
+                f"{limit:g}: nothing was drawn"
+            )
+        if delta > self.delta:
+            raise InputError(
+                f"this campaign has a delta of {rounded_up(delta)} for {whom}, above --max-delta "
+                f"{self.delta:g}: nothing was drawn"
+            )

@@ -34,8 +34,8 @@ INVITED = (
     "this campaign is by invitation: give --participants FILE, a table with the columns user and participant"
 )
 FROM_ANSWERS = (
-    "people were read off the answers, so that each of them has an answer is not hidden: list all of them, also "
-    "those without one, with --participants"
+    "people were read off the answers, so that each of them has an answer is not hidden: list all of them, "
+    "also those without one, with --participants"
 )
 OUTSIDE = "lie outside the range and count as its nearest end"
 OFF_SCALE = "are not on the scale and count as its nearest value"
@@ -114,9 +114,9 @@ def _check_names(names: pl.Series, source: str, column: str) -> None:
 
 def _from_claims(kind: Sensing | Sparse, claims: Claims, source: str, warnings: tuple[str, ...]) -> People:
     objects = as_text(claims.objects)
-    unlisted = ~objects.is_in(kind.items.names)
+    unlisted = np.array([name not in kind.items.codes for name in objects.to_list()], dtype=np.bool_)
     if unlisted.any():
-        rows = int(claims.counts()[unlisted.to_numpy()].sum())
+        rows = int(claims.counts()[unlisted].sum())
         label = "standard input" if source == STDIN else source
         raise InputError(f"{label}: claims about objects that the campaign does not list: {rows:,} rows")
     answers: list[dict[str, float]] = [{} for _ in range(len(claims.users))]

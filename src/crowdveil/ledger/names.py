@@ -17,19 +17,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from crowdveil.errors import ParameterError
+from crowdveil.state_folder import state_folder
 
 
 def default_path() -> Path:
     """The ledger in the user's state folder: $XDG_STATE_HOME or ~/.local/state."""
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():
-        try:
-            state = Path.home() / ".local" / "state"
-        except RuntimeError:
-            raise ParameterError(
-                "there is no home folder for the ledger: name one with --ledger FILE"
-            ) from None
-    return state / "crowdveil" / "ledger.sqlite3"
+    return state_folder("ledger: name one with --ledger FILE") / "ledger.sqlite3"
 
 
 def dataset_key(name: str | None, source: str) -> str:

@@ -6,12 +6,14 @@ import contextlib
 import io
 import json
 import zipfile
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from crowdveil.campaigns.kind import Batch, Gathered, Plans
 from crowdveil.certificates.certificate import Certificate
+from crowdveil.certificates.reading import read_text
 from crowdveil.files.certificates import csv_parts, metadata_of
 from crowdveil.plain_data import to_json
 from crowdveil.report.campaign_page import campaign_page
@@ -94,12 +96,8 @@ def as_csv(content: bytes) -> bytes:
     stated = pl.read_parquet_metadata(io.BytesIO(content)).get("crowdveil")
     if stated is None:
         return frame.write_csv().encode()
-    from crowdveil.certificates.reading import read_text
-
     certificate = read_text(stated, "this table").certificate
     plain = {name: value for name, value in certificate.contents.items() if name != "rows_sha256"}
-    from dataclasses import replace
-
     return b"".join(csv_parts(frame, replace(certificate, contents=plain), None))
 
 

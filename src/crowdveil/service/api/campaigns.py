@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from crowdveil.campaigns.campaign import Campaign
 from crowdveil.errors import ParameterError
 from crowdveil.service.auth import Owned, Service, SignedIn, Viewed
 from crowdveil.service.models import (
@@ -53,7 +52,7 @@ def create(body: CampaignIn, service: Service, operator: SignedIn) -> CampaignOu
     request = body.model_dump(by_alias=True, exclude_none=True)
     if body.kind == "records":  # a public seed decides who is asked what
         request["options"] = {"seed": secrets.randbelow(SEEDS), **(body.options or {})}
-    campaign = Campaign.asked(request)
+    campaign = campaigns.asked(request)
     retention = None if body.retention is None else times.time_of(body.retention, "retention")
     if retention is not None and retention <= times.now():
         raise ParameterError("retention lies in the past: everything would be deleted at once")

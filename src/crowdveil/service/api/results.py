@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
-from crowdveil.service import exports
 from crowdveil.service.auth import Service, Viewed
 from crowdveil.service.models import ResultsOut
 from crowdveil.service.openapi import Responses, problems
@@ -120,7 +119,7 @@ def records(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery 
 )
 def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """What `crowdveil discover` reads; users are places."""
-    content = exports.reports_file(service.database, campaign, opened(campaign, wave))
+    content = _exports().reports_file(service.database, campaign, opened(campaign, wave))
     return _file(content, PARQUET, "reports.parquet")
 
 
@@ -133,7 +132,7 @@ def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Respo
 def bundle(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """Results, reports, certificate, ledger and a page to read."""
     wave = opened(campaign, wave)
-    content = exports.bundle(service.database, campaign, wave, current(service, campaign, wave))
+    content = _exports().bundle(service.database, campaign, wave, current(service, campaign, wave))
     return _file(content, "application/zip", "bundle.zip")
 
 
@@ -149,13 +148,20 @@ def page(id: str, service: Service) -> HTMLResponse:
         campaign = campaigns.find(connection, id)
     if not campaign.published:
         raise Refused(404, "unpublished", "the result of this campaign is not public")
-    return HTMLResponse(exports.page(campaign, current(service, campaign, None)))
+    return HTMLResponse(_exports().page(campaign, current(service, campaign, None)))
 
 
 def _table(service: State, campaign: Kept, wave: int | None, name: Table, ending: Ending) -> Response:
-    content = exports.table(service.database, campaign, opened(campaign, wave), name, ending)
+    content = _exports().table(service.database, campaign, opened(campaign, wave), name, ending)
     kind = f"{CSV}; charset=utf-8" if ending == "csv" else PARQUET
     return _file(content, kind, f"{name}.{ending}")
+
+
+def _exports() -> Any:
+    """What makes files: imported when it is needed, as a server should start quickly."""
+    from crowdveil.service import exports
+
+    return exports
 
 
 def _file(content: bytes, kind: str, name: str) -> Response:

@@ -6,14 +6,13 @@ import json
 import re
 import secrets
 from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
-from crowdveil.campaigns.campaign import Campaign
-from crowdveil.campaigns.statement import own_promise
 from crowdveil.service.problems import Refused
 from crowdveil.service.store import times
 from crowdveil.service.store.operators import Operator
@@ -31,6 +30,9 @@ from crowdveil.service.store.schema import (
     roles,
     waves,
 )
+
+if TYPE_CHECKING:  # imported when it is needed: a server should start quickly
+    from crowdveil.campaigns.campaign import Campaign
 
 State = Literal["draft", "open", "paused", "closed"]
 Role = Literal["owner", "viewer"]
@@ -89,11 +91,20 @@ class Kept:
 @lru_cache(maxsize=256)
 def built(document: str) -> Campaign:
     """The campaign of a document that was kept."""
+    from crowdveil.campaigns.campaign import Campaign
+
     return Campaign.kept(json.loads(document))
 
 
 def _kept(row: RowMapping) -> Kept:
     return Kept(**row)
+
+
+def asked(request: Mapping[str, Any]) -> Campaign:
+    """The campaign that an operator asks for; `ParameterError` if there cannot be one."""
+    from crowdveil.campaigns.campaign import Campaign
+
+    return Campaign.asked(request)
 
 
 def create(
@@ -191,6 +202,8 @@ def next_wave(connection: Connection, campaign: Kept, wave: int) -> None:
 
 def open_wave(connection: Connection, campaign: Kept, wave: int) -> None:
     """Record what a wave costs, before anybody can report in it."""
+    from crowdveil.campaigns.statement import own_promise
+
     promise = own_promise(campaign.campaign.kind)
     assert promise is not None
     stated = json.dumps(promise.to_dict(), allow_nan=False)

@@ -20,7 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.ledger import default_path
+from crowdveil.state_folder import state_folder
 
 BUSY_SECONDS = 30
 ERASE_MILLISECONDS = 100  # all writers wait so long at most while the log is emptied
@@ -35,7 +35,7 @@ POSTGRES = (  # settings of every connection
 
 def default_url() -> str:
     """An SQLite file in the state folder, beside the ledger."""
-    return f"sqlite:///{default_path().with_name('service.sqlite3')}"
+    return f"sqlite:///{state_folder('database: name one with --database URL') / 'service.sqlite3'}"
 
 
 class Database:

@@ -13,12 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from crowdveil.campaigns.kind import Asked, Batch, Kind, Plans
+from crowdveil.campaigns.kind import MOST_PLACES, Asked, Batch, Kind, Plans
 from crowdveil.errors import InputError
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.bulk import among, insert_rows
 from crowdveil.service.store.schema import DIGEST, campaigns, invitations, plans, reports, waves
-from crowdveil.synthesis.collection import MOST_PEOPLE
 
 READ_AT_ONCE = 20_000
 ACCEPTED, KNOWN = 201, 200
@@ -197,7 +196,7 @@ class Desk:
             return self.refusal
         if self._invited is not None and participant not in self._invited:
             return Refusal(403, "not-invited", "this is no invitation to this campaign")
-        if self._seats >= MOST_PEOPLE:
+        if self._seats >= MOST_PLACES:
             return Refusal(409, "full", "this campaign has no place left")
         return None
 
