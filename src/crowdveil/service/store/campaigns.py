@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
