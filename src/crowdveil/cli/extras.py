@@ -13,7 +13,6 @@ SERVICE = (
     "alembic",
     "argon2",
     "structlog",
-    "limits",
     "pydantic_settings",
 )
 

@@ -68,7 +68,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.service = service
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
-    for router in (health.router, operators.router, campaigns.router, reports.router, results.router):
+    for router in (reports.router, results.router, campaigns.router, operators.router, health.router):
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(TooLarge, _refused)

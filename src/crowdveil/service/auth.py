@@ -17,8 +17,8 @@ _bearer = HTTPBearer(auto_error=False, description="The token of an operator.")
 _Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
-def state_of(request: Request) -> State:
-    """What all requests share."""
+async def state_of(request: Request) -> State:
+    """What all requests share; async, as any other function would take a thread for each request."""
     state: State = request.app.state.service
     return state
 
