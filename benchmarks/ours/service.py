@@ -246,7 +246,7 @@ def _postgres(url: str, kept: Sequence[tuple[Any, ...]], *, copy: bool, rows: in
                     for row in part:
                         out.write_row(row)
             else:
-                cursor.executemany(statement, part)  # type: ignore[arg-type]
+                cursor.executemany(statement, part)
             connection.commit()
 
 

@@ -17,8 +17,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crowdveil.service.api.addresses import address_of
+from crowdveil.service.logs import place_of
 from crowdveil.service.metrics import REQUESTS, SECONDS
-from crowdveil.service.problems import TYPE, Refusal, Refused, TooLarge
+from crowdveil.service.problems import BUG, TYPE, Refusal, Refused, TooLarge
 from crowdveil.service.state import State
 
 HEADERS = {
@@ -76,13 +77,10 @@ class Guard:
                 request=request_id,
                 error=type(error).__name__,
                 route=_route(scope),
-                where=_where(error),
+                where=place_of(error),
             )
             if status == 0:
-                await _problem(
-                    Refusal(500, "bug", "something went wrong here; it was logged without what was sent"),
-                    answer,
-                )
+                await _problem(BUG, answer)
         finally:
             self._count(scope, status, time.perf_counter() - began, request_id)
 
@@ -141,17 +139,6 @@ def _route(scope: Scope) -> str:
     """The pattern of a path: it has no id and no token."""
     route: Any = scope.get("route")
     return getattr(route, "path", None) or "none"
-
-
-def _where(error: BaseException) -> str:
-    """The last line of our own code: a name and a number, no value."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if "crowdveil" in code.co_filename:
-            place = f"{code.co_filename.rpartition('crowdveil/')[2]}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
 
 
 async def _problem(refusal: Refusal, send: Send) -> None:

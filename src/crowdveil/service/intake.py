@@ -16,11 +16,13 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
+import structlog
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from crowdveil.campaigns.kind import Asked, Plans
-from crowdveil.service.problems import Refusal
+from crowdveil.service.logs import place_of
+from crowdveil.service.problems import BUG, Refusal
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.reports import Desk, Opened, Submission, open_waves
 
@@ -31,6 +33,8 @@ UNAVAILABLE = Refusal(
     "the database cannot be written now; nothing is half-written: try again later, with the same key",
     {"Retry-After": "5"},
 )
+
+log = structlog.get_logger("crowdveil.intake")
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,6 @@ class _Job:
     lines: Sequence[bytes] = ()
     reader: Reader | None = None
     outcomes: list[Outcome] = field(default_factory=list)
-    failure: BaseException | None = None
 
     @property
     def size(self) -> int:
@@ -121,9 +124,7 @@ class Intake:
     def _run(self) -> None:
         waiting: _Job | None = self._jobs.get()
         while waiting is not None:
-            jobs, count = [waiting], waiting.size
-            waiting = None
-            stopped = False
+            jobs, count, stopped = [waiting], waiting.size, False
             while count < MOST_AT_ONCE:
                 try:
                     job = self._jobs.get_nowait()
@@ -171,7 +172,8 @@ class Intake:
                 for job in jobs:
                     self._write([job])
             else:
-                jobs[0].failure = error
+                log.error("failed", error=type(error).__name__, where=place_of(error))
+                jobs[0].outcomes = [BUG] * jobs[0].size
 
     def _answer(self, jobs: list[_Job]) -> None:
         assert self._loop is not None
@@ -211,9 +213,5 @@ def _outcome(desk: Desk, entry: Entry) -> Outcome:
 
 def _resolve(jobs: list[Any]) -> None:
     for job in jobs:
-        if job.answered.done():
-            continue
-        if job.failure is not None:
-            job.answered.set_exception(job.failure)
-        else:
+        if not job.answered.done():
             job.answered.set_result(job.outcomes)

@@ -35,3 +35,14 @@ def configure() -> None:
     logging.basicConfig(
         level=logging.WARNING, stream=sys.stderr, format='{"level": "%(levelname)s", "logger": "%(name)s"}'
     )
+
+
+def place_of(error: BaseException) -> str:
+    """The last line of our own code: a name and a number, no value."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if "crowdveil" in code.co_filename:
+            place = f"{code.co_filename.rpartition('crowdveil/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -45,6 +45,9 @@ class Refusal:
         }
 
 
+BUG = Refusal(500, "bug", "something went wrong here; it was logged without what was sent")
+
+
 class Refused(Exception):  # noqa: N818, it reads as what happened
     """A refusal on its way to whoever asked."""
 
