@@ -34,6 +34,13 @@ COMMANDS = [
     "simulate sparse",
     "simulate records",
     "reproduce",
+    "serve",
+    "operator add",
+    "operator token",
+    "operator password",
+    "operator list",
+    "operator remove",
+    "send",
 ]
 PAGE = Path(__file__).with_name("cli.md")
 

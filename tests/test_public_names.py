@@ -8,11 +8,12 @@ from types import ModuleType
 import pytest
 
 import crowdveil
+import crowdveil.client
 import crowdveil.files
 import crowdveil.local
 
-PACKAGES = (crowdveil, crowdveil.files, crowdveil.local)
-HEAVY = {"numpy", "numba", "polars", "scipy", "matplotlib", "sklearn"}
+PACKAGES = (crowdveil, crowdveil.client, crowdveil.files, crowdveil.local)
+HEAVY = {"numpy", "numba", "polars", "scipy", "matplotlib", "sklearn", "httpx"}
 MECHANISMS = {"crowdveil.local.slot_response", "crowdveil.local.sound_factorization"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import sqlite3
+import ssl
 import threading
 from contextlib import closing
 from io import BytesIO
@@ -96,6 +97,11 @@ def remembered(memory: Path) -> list[dict[str, Any]]:
         return [dict(row) for row in db.execute("SELECT * FROM reports")]
 
 
+class _QuietServer(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """Whoever hung up knows why."""
+
+
 class Moody:
     """A server in front of another one that answers requests by its moods, one after the other.
 
@@ -103,7 +109,7 @@ class Moody:
     the first line of the answer replaced by a 503), or a status with headers and a body.
     """
 
-    def __init__(self, backend: str, *moods: Any) -> None:
+    def __init__(self, backend: str, *moods: Any, tls: Path | None = None) -> None:
         self.moods, self.seen = list(moods), list[tuple[str, bytes]]()
         moody = self
 
@@ -142,7 +148,11 @@ class Moody:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http = _QuietServer(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
     @property

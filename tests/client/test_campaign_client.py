@@ -6,11 +6,16 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from sending import Moody, counted, opened, remembered, shown
 
 from crowdveil.client import CampaignClient, Limits, Memory
@@ -140,6 +145,68 @@ def test_a_server_that_stays_away_is_given_up(memory: Memory) -> None:
         pytest.raises(OutputError, match=r"the server does not answer; given up after 0\.5 s"),
     ):
         client.fetch()
+
+
+def test_lines_that_are_never_taken_are_given_up(
+    service: Server, operator: httpx.Client, memory: Memory
+) -> None:
+    campaign = opened(operator, "sensing")
+    with (
+        Moody(service.url, "pass", *["line"] * 50) as moody,
+        pytest.raises(OutputError, match="the server is too busy; given up after 1 s"),
+    ):
+        deliver(f"{moody.url}/c/{campaign}", memory, 1, patience=1)
+    assert 2 <= len(moody.seen) <= 20
+
+
+def test_patience_counts_from_the_last_answer(
+    service: Server, operator: httpx.Client, memory: Memory
+) -> None:
+    campaign = opened(operator, "sensing")
+    with (
+        Moody(service.url, "pass", BUSY) as moody,
+        CampaignClient(f"{moody.url}/c/{campaign}", patience=1) as client,
+    ):
+        published = client.look()
+        time.sleep(1.1)  # a large file takes its time
+        delivery = Delivery(client, published, memory)
+        delivery.deliver([Person("ann", ANSWER)])
+        assert delivery.tally.sent == 1
+
+
+def _self_signed(folder: Path) -> Path:
+    """A certificate that nobody vouches for, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "certificate.pem"
+    unsealed = serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, form, unsealed)
+        + made.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+def test_a_server_that_nobody_vouches_for_is_refused_at_once(
+    service: Server, tmp_path: Path, memory: Memory
+) -> None:
+    with Moody(service.url, tls=_self_signed(tmp_path)) as moody:
+        url = moody.url.replace("http://127.0.0.1", "https://localhost")
+        with (
+            CampaignClient(f"{url}/c/abc", patience=60) as client,
+            pytest.raises(InputError, match="certificate is not valid: nothing was sent"),
+        ):
+            client.answer(ANSWER, memory=memory, person="ann")
+    assert moody.seen == []
 
 
 def _edited(document: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:

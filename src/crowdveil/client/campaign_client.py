@@ -175,6 +175,7 @@ class CampaignClient:
 
     def batch(self, what: str, lines: Sequence[bytes]) -> list[LineAnswer]:
         """The answer to each line that is sent to "places" or "reports"; none of them is a transient one."""
+        self._patience.renew()
         answers = [self._portion(f"{self.address.api}/{what}/batch", part) for part in _portions(lines)]
         return [answer for part in answers for answer in part]
 
