@@ -1,7 +1,7 @@
 """Generated requests over the whole OpenAPI document: no error of the service, and answers as documented.
 
-Requests are made from the schemas, right and wrong ones. Most are about campaigns that exist, and some carry
-a report that a device could have sent, so that they come further than a random id and a random body would.
+Requests are made from the schemas, right and wrong ones. Most are about campaigns that exist, and some
+have a body that is nearly right, so that they come further than a random id and a random body would.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Attack:
         self.statuses: Counter[int] = Counter()
         self.operations: Counter[str] = Counter()
         self._campaigns: list[Json] = []
+        self._other = ""
         self._seeds = itertools.count()
 
     def run(self, count: int) -> None:
@@ -70,8 +71,11 @@ class Attack:
 
     def _operation(self, target: Any, session: requests.Session) -> None:
         self._campaigns = [create(self._owner, request) for request in KINDS.values()]
+        self._campaigns.append(create(self._owner, admission="invited"))
+        self._owner.patch(f"/campaigns/{self._campaigns[0]['id']}", json={"published": True})
         fill(self._owner, self._campaigns[0], 2)
-        other = operator(self._server).headers["authorization"]
+        self._other = f"generated{next(self._seeds)}"
+        other = operator(self._server, name=self._other).headers["authorization"]
         token = other if target.label == "DELETE /api/v1/tokens" else self._token
         modes = [target.as_strategy(mode) for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)]
 
@@ -96,17 +100,22 @@ class Attack:
         send()
 
     def _make_real(self, case: Any, choice: int) -> None:
-        """For most requests a campaign that exists, and for some a report that a device could send."""
+        """For most requests something that exists, and for some a body that is nearly right."""
         campaign = self._campaigns[choice % len(self._campaigns)]
-        if choice < 75 and "id" in (case.path_parameters or {}):
-            case.path_parameters["id"] = campaign["id"]
-        if (
-            choice < 40
-            and isinstance(case.body, dict)
-            and "report" in case.body
-            and campaign["kind"] != "records"
-        ):
-            case.body = {**case.body, "report": report(campaign)}
+        real = {"id": campaign["id"], "participant": "person0", "name": self._other}
+        for name in (case.path_parameters or {}).keys() & real.keys():
+            if choice < (75 if name == "id" else 30):
+                case.path_parameters[name] = real[name]
+        if choice >= 60 or not isinstance(case.body, dict):
+            return
+        if "report" in case.body and campaign["kind"] != "records":
+            case.body = {**case.body, "participant": f"p{choice}", "key": "k", "report": report(campaign)}
+        if case.operation.label == "POST /api/v1/campaigns":
+            request = list(KINDS.values())[choice % len(KINDS)]
+            names = sorted(case.body, key=str)
+            first = choice // 3 % max(1, len(names))
+            few = names[first : first + choice % 3]  # none, one or two of the generated fields
+            case.body = {**request, **{name: case.body[name] for name in few}}
 
 
 def test_generated_requests_find_no_error_of_the_service(server: Server) -> None:
