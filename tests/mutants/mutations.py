@@ -1417,6 +1417,92 @@ SERVICE = (
     ),
 )
 
+# --- the client of campaigns --------------------------------------------------------------------------------
+
+CLIENT = "client/test_campaign_client.py"
+MEMORY = "client/test_memory.py"
+SEND = "cli/test_send_command.py"
+
+SENT = (
+    Mutation(
+        "the owner's limit counts one wave",
+        "client/limits.py",
+        'own = times(Level("", promised["epsilon"], promised["delta"]), waves)',
+        'own = times(Level("", promised["epsilon"], promised["delta"]), 1)',
+        (f"{CLIENT}::test_a_campaign_beyond_the_owners_limits_is_refused",),
+    ),
+    Mutation(
+        "the owner's limit for a person counts a claim",
+        "client/limits.py",
+        'promised["all_waves"][-1]',
+        'promised["all_waves"][0]',
+        (f"{CLIENT}::test_a_campaign_beyond_the_owners_limits_is_refused",),
+    ),
+    Mutation(
+        "a campaign can ask something else under the same name",
+        "client/memory.py",
+        'if row["document"] != document:',
+        "if row is None:",
+        (f"{CLIENT}::test_a_campaign_that_changes_while_it_runs_is_refused",),
+    ),
+    Mutation(
+        "people have one token in all campaigns",
+        "client/memory.py",
+        "json.dumps([purpose, campaign, normalize",
+        'json.dumps([purpose, "", normalize',
+        (f"{MEMORY}::test_tokens_and_hashes_differ_between_people_campaigns_and_memories",),
+    ),
+    Mutation(
+        "tokens follow from names",
+        "client/memory.py",
+        "hmac.new(self._secret, message",
+        'hmac.new(b"crowdveil", message',
+        (f"{MEMORY}::test_tokens_and_hashes_differ_between_people_campaigns_and_memories",),
+    ),
+    Mutation(
+        "what is drawn is kept by whoever asks first, and drawn by all",
+        "client/memory.py",
+        'db.execute("BEGIN IMMEDIATE")',
+        'db.execute("BEGIN")',
+        (f"{MEMORY}::test_threads_that_draw_at_once_draw_once",),
+    ),
+    Mutation(
+        "a server can ask in more waves than it promised",
+        "client/campaign_client.py",
+        "if not 1 <= wave <= campaign.waves and",
+        "if wave < 1 and",
+        (f"{CLIENT}::test_a_campaign_that_promises_something_else_is_refused",),
+    ),
+    Mutation(
+        "answers follow redirects",
+        "client/campaign_client.py",
+        "follow_redirects=False",
+        "follow_redirects=True",
+        (f"{CLIENT}::test_redirects_are_not_followed",),
+    ),
+    Mutation(
+        "anybody can pass for the server",
+        "client/campaign_client.py",
+        "            timeout=timeout,\n",
+        "            timeout=timeout,\n            verify=False,\n",
+        (f"{CLIENT}::test_a_server_that_nobody_vouches_for_is_refused_at_once",),
+    ),
+    Mutation(
+        "the example of a dry run is somebody's",
+        "client/send.py",
+        "(answer := _made_up(prepared.campaign))",
+        "(answer := prepared.people.people[0].answer)",
+        (f"{SEND}::test_the_example_of_a_dry_run_is_nobodys",),
+    ),
+    Mutation(
+        "whoever said nothing does not report",
+        "client/people.py",
+        'everybody = kind.name == "sparse"',
+        'everybody = kind.name == "records"',
+        (f"{SEND}::test_in_a_sparse_campaign_everybody_who_is_listed_reports",),
+    ),
+)
+
 MUTATIONS = (
     *NOISE,
     *SPLIT,
@@ -1430,4 +1516,5 @@ MUTATIONS = (
     *RESERVED,
     *AUDITS,
     *SERVICE,
+    *SENT,
 )
