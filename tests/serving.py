@@ -74,10 +74,10 @@ class Server:
             assert self._process.poll() is None, self.log.read_text()
             time.sleep(0.02)
 
-    def stop(self) -> int:
+    def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask it to stop, and wait; its exit code."""
         assert self._process is not None
-        self._process.terminate()
+        self._process.send_signal(number)
         code = self._process.wait(60)
         assert self._process.stdout is not None
         self._process.stdout.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -117,8 +118,16 @@ class Kind(ABC):
         """Name and parameters of the mechanism."""
 
     @abstractmethod
-    def certificate(self) -> Certificate:
+    def _certified(self) -> Certificate:
         """What is promised for one wave, as it would stand beside the reports."""
+
+    @cached_property
+    def _certificate(self) -> Certificate:
+        return self._certified()
+
+    def certificate(self) -> Certificate:
+        """What is promised for one wave, as it would stand beside the reports; computed once."""
+        return self._certificate
 
     @property
     def promise(self) -> Promise:

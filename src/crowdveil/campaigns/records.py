@@ -110,7 +110,7 @@ class RecordsKind(Kind):
             "parameters": self._parameters() | {"seed": self.seed, "people": self.people},
         }
 
-    def certificate(self) -> Certificate:
+    def _certified(self) -> Certificate:
         """Of a record, which is reported about once."""
         return Certificate(
             kind="record reports",

@@ -117,7 +117,7 @@ class Sensing(Kind):
         """Name and parameters."""
         return {"name": self.description.mechanism, "parameters": dict(self.description.parameters)}
 
-    def certificate(self) -> Certificate:
+    def _certified(self) -> Certificate:
         """Of a claim, and of a person with one about each object."""
         objects = len(self.items.listed)
         return Certificate(

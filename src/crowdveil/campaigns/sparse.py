@@ -98,7 +98,7 @@ class Sparse(Kind):
         """Name and parameters."""
         return {"name": self.description.mechanism, "parameters": dict(self.description.parameters)}
 
-    def certificate(self) -> Certificate:
+    def _certified(self) -> Certificate:
         """Of a cell, and of a person with all of them."""
         objects = len(self.items.listed)
         return Certificate(

@@ -7,6 +7,7 @@ worker sees the pipe to it closed, and ends too.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -88,6 +89,8 @@ def run(settings: Settings) -> None:
     except SystemExit:
         raise OutputError(f"{settings.host}:{settings.port} cannot be listened on: is it taken?") from None
     port = socket.getsockname()[1]
+    # uvicorn raises the signal that stopped it once more when all is done: SIGTERM then means nothing.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     worker = WorkerProcess() if settings.worker else None
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     sys.stdout.write(f"crowdveil serves http://{host}:{port}\n")
