@@ -6,9 +6,9 @@ the question that it was asked, in the round in which it was asked, however late
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -31,6 +31,9 @@ from crowdveil.synthesis.registry import METHODS
 
 DESIGNS = ("crowdveil", "samprivsyn", "calm", "independent")
 SEEDS = 2**32
+MOST_ROUNDS = 200
+MOST_TABLE_CELLS = 2_000_000  # of all single columns and pairs: they are estimated together
+MOST_SHOWN_CELLS = 200_000  # beyond, pairs are in the exported tables alone
 MOST_ROWS = 100_000  # of a synthetic table that is made unasked
 MOST_COLUMNS = 200  # there is a question about each pair of them
 
@@ -68,7 +71,16 @@ class RecordsKind(Kind):
             raise ParameterError(f"a records campaign has at most {MOST_COLUMNS} columns")
         if not isinstance(self.design, Design):
             raise ParameterError(f"a records campaign takes {', '.join(DESIGNS)}")
-        _ = self.certificate(), self.first(0)  # refuse parameters that cannot be
+        if self.table_cells > MOST_TABLE_CELLS:
+            raise ParameterError(
+                f"all pairs of columns have {self.table_cells:,} cells together, more than "
+                f"{MOST_TABLE_CELLS:,}: use fewer columns, or coarser bins"
+            )
+        if self.rounds > MOST_ROUNDS:
+            raise ParameterError(
+                f"there would be {self.rounds:,} rounds, more than {MOST_ROUNDS}: take a larger batch"
+            )
+        _ = self.certificate()  # refuses parameters that cannot be
 
     @classmethod
     def asked(cls, request: Mapping[str, Any]) -> RecordsKind:
@@ -99,9 +111,15 @@ class RecordsKind(Kind):
         return cls(Schema.from_dict(public["schema"]), design, seed, people, unit)
 
     @property
+    def table_cells(self) -> int:
+        """How many cells single columns and pairs have."""
+        sizes = self.schema.sizes
+        return sum(sizes) + (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+
+    @cached_property
     def rounds(self) -> int:  # type: ignore[override]
         """How many rounds there can be in a wave."""
-        return self.first(0).rounds
+        return len(self.design.round_ends(self.people))
 
     def mechanism(self) -> dict[str, Any]:
         """Name and parameters of the method, and what decides who is asked what."""
@@ -248,7 +266,12 @@ class GatheredRecords(Gathered):
         ]
         rows = min(collection.reports, MOST_ROWS)
         synthetic = collection.records(rows)
-        summary = {"method": collection.design.name, "tables": listed}
+        shown = [
+            table
+            for table in listed
+            if len(table["columns"]) == 1 or self._kind.table_cells <= MOST_SHOWN_CELLS
+        ]
+        summary = {"method": collection.design.name, "tables": shown}
         return Result(summary, {"marginals": _long(listed), "records": synthetic.to_frame()})
 
     def exported(self) -> tuple[pl.DataFrame, Certificate]:
@@ -313,16 +336,23 @@ def _answers(
 def _long(tables: list[dict[str, Any]]) -> pl.DataFrame:
     """All tables below each other: columns, a value of each, and the share."""
 
-    def entries() -> Iterator[tuple[Any, ...]]:
-        for table in tables:
-            columns = [*table["columns"], None][:2]
-            shares = np.asarray(table["shares"])
-            for place, share in np.ndenumerate(shares):
-                values = [*(labels[at] for labels, at in zip(table["labels"], place, strict=True)), None]
-                yield columns[0], values[0], columns[1], values[1], float(share)
-
-    kinds = dict.fromkeys(("column", "value", "column_2", "value_2"), pl.String) | {"share": pl.Float64}
-    return pl.DataFrame(list(entries()), schema=kinds, orient="row")
+    parts = []
+    for table in tables:
+        shares = np.asarray(table["shares"])
+        places = np.unravel_index(np.arange(shares.size), shares.shape)
+        values = [pl.Series(labels).gather(at) for labels, at in zip(table["labels"], places, strict=True)]
+        pair = len(values) > 1
+        columns = {
+            "column": pl.repeat(table["columns"][0], shares.size, eager=True),
+            "value": values[0],
+            "column_2": pl.repeat(
+                table["columns"][1] if pair else None, shares.size, dtype=pl.String, eager=True
+            ),
+            "value_2": values[1] if pair else pl.repeat(None, shares.size, dtype=pl.String, eager=True),
+            "share": shares.ravel(),
+        }
+        parts.append(pl.DataFrame(columns))
+    return pl.concat(parts)
 
 
 def _seed(seed: Any) -> int:

@@ -21,14 +21,17 @@ BY_LINK = (
 )
 BY_INVITATION = (
     "whoever was given several invitations and used them is protected as several people; whoever gave out "
-    "the invitations and reads the database can tell whose report is whose: only the noise hides what it says"
+    "the invitations and may download the reports can tell whose report is whose: only the noise hides what "
+    "it says"
 )
 WHO = "that somebody takes part, when, and from which network address, is not hidden from the server"
 ELSEWHERE = "what the same person says in other campaigns, or in other ways, adds up"
 WITHDRAWN = (
     "a report that is withdrawn is deleted, but it stays in the estimates until they are computed anew, in "
-    "what later rounds were planned from, and in whatever was copied before; that its place is taken shows"
+    "what later rounds were planned from, and in whatever was copied before; that its place is taken shows; "
+    "once the campaign is closed, which its owner decides, no report can be withdrawn"
 )
+RETENTION = "the date on which everything is deleted can be put off or dropped by the campaign's owner"
 
 
 def checked_promise(kind: Kind, *, insist: bool) -> Guarantee:
@@ -78,6 +81,7 @@ def guarantee(kind: Kind, admission: Admission, waves: int) -> dict[str, Any]:
             WHO,
             ELSEWHERE,
             WITHDRAWN,
+            RETENTION,
             *again,
         ],
     }
@@ -87,7 +91,20 @@ def times(level: Level, waves: int) -> Level:
     """A level after that many waves: epsilons and deltas add up."""
     if waves == 1 or level.epsilon is None or level.delta is None:
         return level
+    hidden = f"{_of_one_wave(level.hidden)}, over all {waves} waves"
     delta = up(waves * Fraction(level.delta))
     if delta >= 1:
-        return replace(level, epsilon=None, delta=None)
-    return replace(level, epsilon=up(waves * Fraction(level.epsilon)), delta=delta)
+        return replace(level, hidden=hidden, epsilon=None, delta=None)
+    return replace(level, hidden=hidden, epsilon=up(waves * Fraction(level.epsilon)), delta=delta)
+
+
+def _of_one_wave(hidden: str) -> str:
+    """What is hidden, in words that stay true where everybody says something in each wave."""
+    for words, others in (
+        ("each claim", "all that a person claims about one object"),
+        ("each answer, given or not", "all that a person answers about one object, or not"),
+        ("each record", "all that a person reports"),
+        (", and nobody has more", " in each wave"),
+    ):
+        hidden = hidden.replace(words, others)
+    return hidden

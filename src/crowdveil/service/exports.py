@@ -118,7 +118,13 @@ def bundle(database: Database, campaign: Kept, wave: int, current: dict[str, Any
     files: dict[str, bytes] = {
         "campaign.json": to_json({"id": campaign.id, **document}).encode(),
         "certificate.json": to_json(campaign.campaign.kind.certificate().to_dict()).encode(),
-        "ledger.json": to_json({"campaign": campaign.id, "entries": ledger}).encode(),
+        "ledger.json": to_json(
+            {
+                "campaign": campaign.id,
+                "entries": ledger,
+                "all_waves": campaign.campaign.guarantee["all_waves"],
+            }
+        ).encode(),
         "results.json": to_json(current).encode(),
         "public.html": page(campaign, current).encode(),
     }

@@ -38,9 +38,13 @@ class State:
     async def opened(self, id: str) -> Opened:
         """The campaign of that id, as intake needs it."""
         known = self._known.get(id)
-        return await run_in_threadpool(self._look_up, id) if known is None else known
+        return await run_in_threadpool(self.look_up, id) if known is None else known
 
-    def _look_up(self, id: str) -> Opened:
+    def look_up(self, id: str) -> Opened:
+        """The same for whoever has a thread."""
+        known = self._known.get(id)
+        if known is not None:
+            return known
         with self.database.reading() as connection:
             found = campaigns.find(connection, id).intake
         if len(self._known) >= MOST_KNOWN:

@@ -29,6 +29,7 @@ from crowdveil.synthesis.registry import Method
 from crowdveil.synthesis.simulated import synthesize
 
 ROUNDS = 2
+MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class LatentClassSynthesis:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_whole(self.rounds, "the number of rounds")
+        if self.rounds > MOST_ROUNDS:
+            raise ParameterError(f"there are at most {MOST_ROUNDS} rounds, not {self.rounds}")
         if self.label is not None and not isinstance(self.label, str):
             raise ParameterError("the label is the name of a column")
 

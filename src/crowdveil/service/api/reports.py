@@ -19,7 +19,6 @@ from crowdveil.service.models import PlaceIn, PlaceOut, ReportIn, ReportOut, Wit
 from crowdveil.service.openapi import Responses, problems
 from crowdveil.service.problems import Refusal, Refused, refused
 from crowdveil.service.state import State
-from crowdveil.service.store import campaigns
 from crowdveil.service.store.reports import ACCEPTED, Opened, digest, withdraw
 
 LINES_AT_ONCE = 1000
@@ -111,8 +110,8 @@ async def reports(id: str, service: Service, request: Request) -> Response:
 def withdrawn(id: str, participant: str, service: Service, request: Request) -> WithdrawnOut:
     """Delete what a participant reported, in all waves; the place stays taken."""
     service.limits.check("reports", address_of(request))
+    campaign = service.look_up(id)  # before anything is locked
     with service.database.writing() as connection:
-        campaign = campaigns.find(connection, id).intake
         outcome = withdraw(connection, campaign, digest(id, participant))
     if isinstance(outcome, Refusal):
         raise refused(outcome)

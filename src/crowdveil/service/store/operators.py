@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from crowdveil.campaigns.kind import text_of
 from crowdveil.errors import ParameterError
 from crowdveil.service.store import times
-from crowdveil.service.store.schema import journal, operators, tokens
+from crowdveil.service.store.schema import journal, operators, roles, tokens
 
 PREFIX = "cvo_"  # whoever finds one in a log knows what it is
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
@@ -45,8 +45,16 @@ def add(connection: Connection, name: str, password: str | None = None) -> Opera
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Remove an operator and their tokens; campaigns that nobody else owns must be deleted first."""
-    connection.execute(delete(operators).where(operators.c.id == named(connection, name).id))
+    """Remove an operator and their tokens; refuses while there is a campaign that nobody else owns."""
+    operator = named(connection, name)
+    mine = select(roles.c.campaign).where(roles.c.operator == operator.id, roles.c.role == "owner")
+    others = select(roles.c.campaign).where(roles.c.operator != operator.id, roles.c.role == "owner")
+    alone = len(connection.execute(mine.except_(others)).all())
+    if alone:
+        raise ParameterError(
+            f"{name} is the only owner of {alone} campaigns: share them, or delete them, first"
+        )
+    connection.execute(delete(operators).where(operators.c.id == operator.id))
 
 
 def named(connection: Connection, name: str) -> Operator:

@@ -7,8 +7,10 @@ submissions need is read and written at once, so that a batch costs little more 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -20,6 +22,7 @@ from crowdveil.service.store.bulk import among, insert_rows
 from crowdveil.service.store.schema import DIGEST, campaigns, invitations, plans, reports, waves
 
 READ_AT_ONCE = 20_000
+STATES = ("paused", "closed")  # in which a report that is there is still recognized
 ACCEPTED, KNOWN = 201, 200
 WITHDRAWN = Refusal(409, "withdrawn", "this participant withdrew; reporting again would be fresh noise")
 
@@ -80,7 +83,7 @@ class Desk:
         self._invited: set[bytes] | None = None
         self.plans: Plans = {}
         self.refusal = self._lock()
-        if self.refusal is not None:
+        if self.refusal is not None and self.refusal.code not in STATES:
             return
         wanted = list(set(participants))
         self._rows = self._known(wanted)
@@ -89,7 +92,8 @@ class Desk:
         if campaign.invited:
             self._invited = self._invitations([each for each in wanted if each not in self._rows])
         if campaign.kind.rounds > 1:
-            self.plans = read_plans(connection, campaign.number, wave)
+            needed = {row.round for row in self._rows.values()} | {self._round}
+            self.plans = read_plans(connection, campaign.number, wave, needed)
 
     def _lock(self) -> Refusal | None:
         """Lock the row of the wave until the transaction ends; then the campaign's state stands still."""
@@ -102,13 +106,12 @@ class Desk:
         ).one_or_none()
         if state is None:
             return Refusal(404, "unknown-campaign", "there is no such campaign")
-        if state.state != "open":
-            return closed(state.state)
         if row is None:
-            return Refusal(409, "wave", f"there is no such wave: wave {state.wave} is open")
+            refusal = Refusal(409, "wave", f"there is no such wave: wave {state.wave} is open")
+            return closed(state.state) if state.state == "draft" else refusal
         self._seats, self._received, self._round = int(row.seats), int(row.received), int(row.round)
         self._open_wave = int(state.wave)
-        return None
+        return None if state.state == "open" else closed(state.state)
 
     def _known(self, participants: Sequence[bytes]) -> dict[bytes, _Row]:
         query = select(
@@ -152,10 +155,10 @@ class Desk:
     def seat(self, participant: bytes) -> Asked | Refusal:
         """The participant's place, the same one each time, and the round in which it was given."""
         row = self._rows.get(participant)
+        refusal = self._stranger(participant) if row is None else self.refusal
+        if refusal is not None:
+            return refusal
         if row is None:
-            refusal = self._stranger(participant)
-            if refusal is not None:
-                return refusal
             row = self._new_row(participant)
         return Asked(row.place, row.round)
 
@@ -166,13 +169,13 @@ class Desk:
         if gone is not None:
             return WITHDRAWN if gone else KNOWN
         row = self._rows.get(participant)
-        refusal = self._stranger(participant) if row is None else None
+        if row is not None and row.seq is not None:  # whatever the state is now
+            return _again(row, submission)
+        refusal = self._stranger(participant) if row is None else self.refusal
         if row is None and refusal is None and self._campaign.kind.asks_by_place:
             refusal = Refusal(409, "no-place", "ask for a place first: what is asked depends on it")
         if refusal is not None:
             return refusal
-        if row is not None and row.seq is not None:
-            return _again(row, submission)
         round = self._round if row is None else row.round
         if submission.round is not None and submission.round != round:
             return Refusal(409, "round", "this participant was asked in another round")
@@ -286,14 +289,20 @@ def open_waves(connection: Connection, numbers: Iterable[int]) -> dict[int, int]
     return {row.number: row.wave for row in connection.execute(query)}
 
 
-def read_plans(connection: Connection, campaign: int, wave: int) -> Plans:
-    """The plans of all rounds of a wave but the first."""
-    import json
+def read_plans(
+    connection: Connection, campaign: int, wave: int, rounds: Iterable[int] | None = None
+) -> Plans:
+    """The plans of these rounds of a wave, or of all of them; the first round has none."""
+    query = select(plans.c.round, plans.c.planned).where(plans.c.campaign == campaign, plans.c.wave == wave)
+    if rounds is not None:
+        query = query.where(plans.c.round.in_(sorted(rounds)))
+    return {row.round: _plan(row.planned) for row in connection.execute(query)}
 
-    rows = connection.execute(
-        select(plans.c.round, plans.c.planned).where(plans.c.campaign == campaign, plans.c.wave == wave)
-    )
-    return {row.round: tuple(json.loads(row.planned)) for row in rows}
+
+@lru_cache(maxsize=256)
+def _plan(planned: str) -> tuple[float, ...]:
+    """The probabilities of a round's questions; plans never change."""
+    return tuple(json.loads(planned))
 
 
 def read_reports(
