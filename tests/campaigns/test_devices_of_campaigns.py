@@ -27,7 +27,7 @@ def question_of(kind: Kind, place: int = 0) -> dict[str, Any] | None:
 @pytest.mark.parametrize(
     "value",
     [SECRET, [SECRET], {SECRET: 1}, SECRET.encode(), 10**400, float("inf"), float("nan"), object(), None],
-    ids=str,
+    ids=lambda answer: type(answer).__name__,
 )
 def test_an_answer_that_cannot_be_used_is_refused_and_never_quoted(name: str, value: Any) -> None:
     kind = asked(name).kind
