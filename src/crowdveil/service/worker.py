@@ -33,7 +33,7 @@ from crowdveil.service.store.reports import read_plans, read_reports
 from crowdveil.service.store.results import KeptResult
 from crowdveil.service.store.schema import campaigns as campaigns_table
 from crowdveil.service.store.schema import plans, waves
-from crowdveil.service.store.work import Wave, waves_to_serve
+from crowdveil.service.store.work import Wave, counts, live_waves, waves_to_serve
 
 PAUSE = 0.5  # seconds between looks
 SHARE = 4.0  # after a computation that took t seconds the next one waits this many t
@@ -109,8 +109,9 @@ class Worker:
         """Do what is due."""
         self._delete_old()
         found = waves_to_serve(self._database)
-        for key in self._folded.keys() - {(each.campaign.number, each.wave) for each in found}:
-            del self._folded[key]
+        if self._folded:
+            for key in self._folded.keys() - live_waves(self._database):
+                del self._folded[key]
         for each in found:
             if self._stopped.is_set():
                 return
@@ -170,7 +171,7 @@ class Worker:
         reports = exports.gathered(self._database, wave.campaign, wave.wave)
         result = _nothing(wave) if reports is None else reports.result()
         files = {} if reports is None else {"reports.parquet": exports.reports_of(reports)}
-        counted = (wave.received, wave.withdrawn, time.monotonic() - began)
+        counted = (*counts(self._database, wave.campaign, wave.wave), time.monotonic() - began)
         self._write(wave, result, KeptResult(wave.as_of, False, *counted, result.summary), files)
 
     def _write(

@@ -28,8 +28,39 @@ class Wave:
     as_of: str
 
 
+_closing = (campaigns_table.c.state == "closed") & results_table.c.provisional.is_not(False)
+_new = (waves.c.received > 0) & (
+    results_table.c.received.is_(None)
+    | (results_table.c.received != waves.c.received)
+    | (results_table.c.withdrawn != waves.c.withdrawn)
+)
+_timed = campaigns_table.c.round_hours.is_not(None)
+
+
+def live_waves(database: Database) -> set[tuple[int, int]]:
+    """The numbers of all campaigns that are not closed, with their waves."""
+    query = (
+        select(waves.c.campaign, waves.c.wave)
+        .join(campaigns_table, waves.c.campaign == campaigns_table.c.number)
+        .where(campaigns_table.c.state != "closed")
+    )
+    with database.reading() as connection:
+        return {(row.campaign, row.wave) for row in connection.execute(query)}
+
+
+def counts(database: Database, campaign: Kept, wave: int) -> tuple[int, int]:
+    """How many reports a wave received, and how many of them are gone."""
+    one = (waves.c.campaign == campaign.number, waves.c.wave == wave)
+    with database.reading() as connection:
+        row = connection.execute(select(waves.c.received, waves.c.withdrawn).where(*one)).one()
+    return row.received, row.withdrawn
+
+
 def waves_to_serve(database: Database) -> list[Wave]:
-    """All waves of campaigns that are not closed, and of those whose last result is provisional."""
+    """All waves with new reports, of closed campaigns without a final result, or with a round that may end.
+
+    Others are not looked at, however many there are: not even their campaigns are read.
+    """
     columns = [waves.c[name] for name in ("wave", "received", "withdrawn", "round", "round_opened")]
     last = [results_table.c[name].label(f"last_{name}") for name in ("received", "withdrawn", "provisional")]
     of_wave = (results_table.c.campaign == waves.c.campaign) & (results_table.c.wave == waves.c.wave)
@@ -37,7 +68,7 @@ def waves_to_serve(database: Database) -> list[Wave]:
         select(campaigns_table.c.id, *columns, *last)
         .join(waves, waves.c.campaign == campaigns_table.c.number)
         .outerjoin(results_table, of_wave)
-        .where((campaigns_table.c.state != "closed") | results_table.c.provisional.is_not(False))
+        .where(_closing | (campaigns_table.c.state != "closed") & (_new | _timed))
         .order_by(campaigns_table.c.number, waves.c.wave)
     )
     as_of = times.now()
