@@ -191,8 +191,12 @@ def similar_names(names: pl.Series) -> int:
     """How many names differ from another one only by case or blanks: maybe one person under several names."""
     if names.dtype != pl.String:
         return 0
-    plain = names.str.replace_all(r"\s+", " ").str.strip_chars().str.normalize("NFKC").str.to_lowercase()
-    return int((plain.is_duplicated()).sum())
+    return int(folded_names(names).is_duplicated().sum())
+
+
+def folded_names(names: pl.Series) -> pl.Series:
+    """Texts without what may differ where one person is meant: case, blanks and forms of letters."""
+    return names.str.replace_all(r"\s+", " ").str.strip_chars().str.normalize("NFKC").str.to_lowercase()
 
 
 def column_of(column: Any, name: str, source: str) -> pl.Series:

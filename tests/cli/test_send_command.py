@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,39 @@ def test_reports_are_sent_once(campaign: Campaign) -> None:
     assert counts(campaign.send(campaign.claims(3), "--json")) == (0, 3, 0)
     assert counts(campaign.send(campaign.claims(5), "--json")) == (2, 3, 0)
     assert campaign.counted() == 5
+
+
+def test_names_that_are_written_alike_are_refused_unless_they_are_distinct(campaign: Campaign) -> None:
+    campaign.open("sensing")
+    columns = {"object": ["a", "a"], "value": [4.0, 4.0]}
+    alike = campaign.file("alike.csv", user=["secret name", "Secret Name "], **columns)
+    done = campaign.send(alike)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "differ only by case or blanks: 2" in done.err
+    assert "--distinct-names" in done.err
+    assert not campaign.memory.exists()
+    assert counts(campaign.send(alike, "--distinct-names", "--json")) == (2, 0, 0)
+    other = campaign.file("other.csv", user=["SECRET NAME", "bob"], **columns)
+    done = campaign.send(other)
+    assert done.code == 0, done.err
+    assert "sent 1, already there 0, refused 1" in done.out
+    assert "refused because of another-name: 1 (this token, or a name" in done.out
+    assert "secret" not in (done.out + done.err).lower()
+
+
+def test_reports_of_earlier_waves_are_counted_apart(campaign: Campaign) -> None:
+    campaign.open("sensing", waves=2)
+    assert counts(campaign.send(campaign.claims(2), "--json")) == (2, 0, 0)
+    with closing(sqlite3.connect(campaign.memory)) as db, db:  # as if the answer had been lost
+        db.execute("UPDATE reports SET outcome = NULL")
+    campaign.operator.patch(f"/campaigns/{campaign.id}", json={"wave": 2})
+    said = campaign.send(campaign.claims(1))
+    assert "of earlier waves, drawn then and never answered:\nsent 0, already there 1" in said.out
+    assert "never acknowledged: 1. Run again" in said.err
+    done = campaign.send(campaign.claims(2), "--json")
+    assert counts(done) == (1, 1, 0)
+    assert done.json()["earlier_waves"] == {"sent": 0, "already": 1, "refused": 0, "reasons": {}}
+    assert done.json()["unanswered"] == 0
 
 
 def test_the_promise_is_shown_before_the_result(campaign: Campaign) -> None:

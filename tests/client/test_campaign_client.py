@@ -376,6 +376,62 @@ def test_refusals_are_counted_by_their_reason_and_sent_again_as_they_were(
     assert counted(operator, campaign) == (1, 1)
 
 
+def test_a_token_is_answered_for_once_however_its_name_is_spelt(
+    service: Server, operator: httpx.Client, memory: Memory
+) -> None:
+    spellings = ("Ann Smith", "Smith, Ann", "ann smith", " Ann Smith")
+    campaign = opened(operator, "sensing", admission="invited")
+    (token,) = operator.post(f"/campaigns/{campaign}/invitations", json={"count": 1}).json()["tokens"]
+    with Moody(service.url) as moody, CampaignClient(f"{moody.url}/c/{campaign}") as client:
+        delivery = Delivery(client, client.look(), memory)
+        delivery.deliver([Person(name, ANSWER, token) for name in spellings])
+        assert (delivery.tally.sent, delivery.tally.reasons) == (1, {"another-name": 3})
+        for name in spellings[1:]:
+            said = client.answer(ANSWER, memory=memory, person=name, participant=token)
+            assert said == "another-name"
+        assert client.answer(ANSWER, memory=memory, person="bob", participant="wrong") == "not-invited"
+        assert client.answer(ANSWER, memory=memory, person="bob", participant=token) == "another-name"
+        assert client.answer(ANSWER, memory=memory, person=spellings[0], participant=token) == "accepted"
+    sent = b"".join(body for path, body in moody.seen if path.endswith("/reports/batch"))
+    assert sent.count(token.encode()) == 1
+    assert len(remembered(memory.path)) == 2
+
+
+@pytest.mark.parametrize("kind", ["sensing", "slots"])
+def test_in_open_campaigns_names_that_are_written_alike_answer_once(
+    service: Server, operator: httpx.Client, memory: Memory, kind: str
+) -> None:
+    campaign = opened(operator, kind)
+    with CampaignClient(f"{service.url}/c/{campaign}") as client:
+        delivery = Delivery(client, client.look(), memory)
+        delivery.deliver([Person(name, ANSWER) for name in ("Ann Smith", "ann  smith", "bob")])
+        assert (delivery.tally.sent, delivery.tally.reasons) == (2, {"another-name": 1})
+        assert client.answer(ANSWER, memory=memory, person=" ANN SMITH") == "another-name"
+        assert counted(operator, campaign)[0] == 2
+        assert client.answer(ANSWER, memory=memory, person="BOB", distinct_names=True) == "accepted"
+    assert counted(operator, campaign)[0] == 3
+
+
+def test_what_was_drawn_in_an_earlier_wave_and_never_answered_is_sent_later(
+    service: Server, operator: httpx.Client, memory: Memory
+) -> None:
+    campaign = opened(operator, "sensing", waves=2)
+    with Moody(service.url, "pass", BUSY) as moody, pytest.raises(OutputError):
+        deliver(f"{moody.url}/c/{campaign}", memory, 2, patience=0)
+    first = remembered(memory.path)
+    assert operator.patch(f"/campaigns/{campaign}", json={"wave": 2}).status_code == 200
+    with Moody(service.url) as moody:
+        delivery = deliver(f"{moody.url}/c/{campaign}", memory, 3)
+    assert (delivery.tally.sent, delivery.earlier.sent, delivery.earlier.refused) == (3, 2, 0)
+    late = [json.loads(line) for line in moody.seen[1][1].splitlines()]
+    assert sorted((line["wave"], line["key"]) for line in late) == sorted((1, row["key"]) for row in first)
+    assert [json.loads(row["report"]) for row in first] == [line["report"] for line in late]
+    assert memory.unanswered(campaign) == 0
+    assert deliver(f"{service.url}/c/{campaign}", memory, 3).earlier.sent == 0
+    results = operator.get(f"/campaigns/{campaign}/results", params={"wave": 1}).json()
+    assert results["reports"] == 2
+
+
 @pytest.mark.parametrize(
     ("state", "said"), [("paused", "this campaign is paused"), ("closed", "this campaign is closed")]
 )

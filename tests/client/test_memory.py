@@ -8,6 +8,7 @@ import stat
 import struct
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -64,6 +65,27 @@ def test_what_was_drawn_is_not_drawn_again(memory: Memory) -> None:
     assert memory.recall("one", 2, [ann]) == {}
 
 
+def test_a_token_has_one_report_in_a_wave_under_one_name(memory: Memory) -> None:
+    ann, bob = Draft(b"ann", "token"), Draft(b"bob", "token")
+    assert memory.taken("one", 1, [ann, bob]) == {b"bob"}
+    assert memory.draw("one", 1, [ann], lambda _: {}) == set()
+    assert memory.taken("one", 1, [bob]) == memory.draw("one", 1, [bob], never) == {b"bob"}
+    assert memory.draw("one", 2, [bob], lambda _: {}) == set()
+    memory.draw("one", 1, [Draft(b"cid", "other")], lambda _: {})
+    with closing(sqlite3.connect(memory.path)) as db, pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+        db.execute("UPDATE reports SET participant = 'token'")
+
+
+def test_a_name_that_is_written_alike_has_one_report_unless_it_is_distinct(memory: Memory) -> None:
+    ann = Draft(b"ann", "token 1", name=b"folded", distinct=False)
+    other = replace(ann, person=b"Ann", participant="token 2")
+    assert memory.taken("one", 1, [ann, other]) == {b"Ann"}
+    assert memory.draw("one", 1, [ann, other], lambda _: {}) == {b"Ann"}
+    assert memory.taken("one", 1, [replace(other, distinct=True)]) == set()
+    assert memory.draw("one", 1, [replace(other, distinct=True)], lambda _: {}) == set()
+    assert len(remembered(memory.path)) == 2
+
+
 def test_if_one_draw_fails_none_is_kept(memory: Memory) -> None:
     drafts = [Draft(memory.person("one", name), name) for name in ("ann", "bob")]
 
@@ -85,7 +107,7 @@ def test_threads_that_draw_at_once_draw_once(memory: Memory) -> None:
         own = Memory(memory.path)
         gate.wait()
         for person in people:
-            own.draw("one", 1, [Draft(person, "t")], lambda draft: drawn.append(draft.person) or {})  # type: ignore[func-returns-value]
+            own.draw("one", 1, [Draft(person, person.hex())], lambda draft: drawn.append(draft.person) or {})  # type: ignore[func-returns-value]
 
     threads = [Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -101,6 +123,7 @@ def test_threads_that_draw_at_once_draw_once(memory: Memory) -> None:
         "UPDATE reports SET report = 'other'",
         "UPDATE reports SET key = 'other'",
         "UPDATE reports SET place = 9",
+        "UPDATE reports SET name = 'other'",
         "DELETE FROM reports",
     ],
 )
@@ -151,10 +174,13 @@ def _foreign(path: Path) -> None:
         db.execute("CREATE TABLE t (a)")
 
 
-def _newer(path: Path) -> None:
-    Memory(path).unanswered("one")
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 99")
+def _of_form(version: int) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        Memory(path).unanswered("one")
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(f"PRAGMA user_version = {version}")
+
+    return make
 
 
 @pytest.mark.parametrize(
@@ -162,7 +188,8 @@ def _newer(path: Path) -> None:
     [
         (lambda path: path.write_bytes(b"x" * 4096), "is not a memory"),
         (_foreign, "is not a memory"),
-        (_newer, "newer version"),
+        (_of_form(99), "newer version"),
+        (_of_form(1), "earlier version"),
     ],
 )
 def test_other_files_are_refused_and_left_alone(

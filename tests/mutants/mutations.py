@@ -1467,6 +1467,16 @@ SENT = (
         (f"{MEMORY}::test_threads_that_draw_at_once_draw_once",),
     ),
     Mutation(
+        "a token that answered under another name is not looked up",
+        "client/memory.py",
+        '_OTHERS + "participant = ?", (*others, draft.participant)',
+        '_OTHERS + "participant IS NULL", others',
+        (
+            f"{CLIENT}::test_a_token_is_answered_for_once_however_its_name_is_spelt",
+            f"{MEMORY}::test_a_token_has_one_report_in_a_wave_under_one_name",
+        ),
+    ),
+    Mutation(
         "a server can ask in more waves than it promised",
         "client/campaign_client.py",
         "if not 1 <= wave <= campaign.waves and",

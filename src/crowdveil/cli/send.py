@@ -10,6 +10,7 @@ import typer
 from crowdveil.cli.options import Json, ObjectColumn, UserColumn, ValueColumn
 
 if TYPE_CHECKING:
+    from crowdveil.client.delivery import Tally
     from crowdveil.client.send import Prepared, Sent
 
 
@@ -56,6 +57,14 @@ def send(
     patience: Annotated[
         float, typer.Option(help="Seconds to try again without progress before giving up.")
     ] = 300.0,
+    distinct_names: Annotated[
+        bool,
+        typer.Option(
+            "--distinct-names",
+            help="Names that differ only by case or blanks are different people; else an open campaign "
+            "counts them as one person, who answers once.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be sent; draw, keep and send nothing.")
     ] = False,
@@ -82,7 +91,7 @@ def send(
 
     columns = {"object": object, "user": user, "value": value}
     limits = Limits(max_epsilon, max_person_epsilon, max_delta)
-    request = Request(answers, participants, limits, columns)
+    request = Request(answers, participants, limits, columns, distinct_names)
     announce_compiling()
     with CampaignClient(to, patience=patience, on_wait=_first_wait(patience)) as client:
         prepared = prepare(request, client)
@@ -152,8 +161,18 @@ def _say_preview(shown: dict[str, Any]) -> None:
 def _say_sent(sent: Sent) -> None:
     from crowdveil.cli.console import say
 
-    tally = sent.tally
+    _say_tally(sent.tally)
+    if sent.earlier.sent + sent.earlier.already + sent.earlier.refused:
+        say("of earlier waves, drawn then and never answered:")
+        _say_tally(sent.earlier)
+    say(f"drawn reports are in {sent.memory}: keep it as long as the campaign lasts")
+
+
+def _say_tally(tally: Tally) -> None:
+    from crowdveil.cli.console import say
+    from crowdveil.client.delivery import WHY_REFUSED
+
     say(f"sent {tally.sent:,}, already there {tally.already:,}, refused {tally.refused:,}")
     for reason, count in sorted(tally.reasons.items()):
-        say(f"  refused because of {reason}: {count:,}")
-    say(f"drawn reports are in {sent.memory}: keep it as long as the campaign lasts")
+        why = f" ({WHY_REFUSED[reason]})" if reason in WHY_REFUSED else ""
+        say(f"  refused because of {reason}: {count:,}{why}")

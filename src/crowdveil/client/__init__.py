@@ -2,8 +2,9 @@
 
 A report is drawn once, kept in a local file, and only then sent. Whatever crashes, the same person never
 answers the same question with fresh noise, and nothing is counted twice. Files: `campaign_client` (HTTP, with
-patience), `memory` (the local file), `delivery` (the order place, draw, remember, send, note), `limits` (what
-the owner of the answers accepts), `people` (whose answers there are), `send` (all of it, for a file).
+patience), `memory` (the local file) and `memory_form` (its tables), `delivery` (the order place, draw,
+remember, send, note), `limits` (what the owner of the answers accepts), `people` (whose answers there are),
+`send` (all of it, for a file).
 
     client = CampaignClient("https://example.org/c/4f1c")
     campaign = client.fetch()  # refuses a campaign that promises something else than holds

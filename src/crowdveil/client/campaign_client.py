@@ -142,11 +142,13 @@ class CampaignClient:
         person: str,
         participant: str | None = None,
         limits: Limits | None = None,
+        distinct_names: bool = False,
     ) -> str:
         """Draw and send the report of one person, once in each wave; what became of it.
 
-        "accepted", or the code of the problem for which the server refused it. The same person is never
-        answered for with fresh noise: what the memory holds is sent, whatever `answer` says.
+        "accepted", or the code of the problem for which it was refused: "another-name", without a draw, where
+        the token or a name written alike has a report under another name, else the server's. The same person
+        is never answered for with fresh noise: what the memory holds is sent, whatever `answer` says.
 
         Parameters
         ----------
@@ -160,6 +162,8 @@ class CampaignClient:
             The person's invitation; in open campaigns a token is made up.
         limits:
             What the campaign may cost at most.
+        distinct_names:
+            Whether names that differ only by case or blanks are known to be those of different people.
 
         """
         from crowdveil.client.delivery import Delivery, Person
@@ -167,7 +171,7 @@ class CampaignClient:
 
         published = self.look()
         (limits or Limits()).check(published.campaign)
-        delivery = Delivery(self, published, memory)
+        delivery = Delivery(self, published, memory, distinct_names=distinct_names)
         delivery.deliver([Person(person, answer, participant)])
         return next(iter(delivery.tally.reasons), "accepted")
 

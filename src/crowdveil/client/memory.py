@@ -1,8 +1,9 @@
 """What was drawn for whom: a local SQLite file that is written before anything is sent.
 
-It holds no name and no raw value. A person is a keyed hash of the name; the key is a secret of this file, and
-so are the tokens under which people take part in open campaigns. Whoever loses the file and sends again draws
-fresh noise for the same answers: keep it as long as the campaign lasts, and never use an older copy.
+It holds no name and no raw value. A person is a keyed hash of the name, and so is the name without case and
+blanks, by which other spellings are known; the key is a secret of this file, and so are the tokens under
+which people take part in open campaigns. Whoever loses the file and sends again draws fresh noise for the
+same answers: keep it as long as the campaign lasts, and never use an older copy.
 """
 
 from __future__ import annotations
@@ -23,45 +24,40 @@ from unicodedata import normalize
 
 from crowdveil.campaigns.campaign import Campaign
 from crowdveil.campaigns.kind import Asked
+from crowdveil.client.memory_form import prepare
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
 from crowdveil.ledger import default_path
 from crowdveil.local.wire import Wire
 
 PATIENCE = 60.0  # seconds to wait for other processes that are drawing
 ACCEPTED = "accepted"
-APPLICATION = 0x43564D31  # "CVM1"
-VERSION = 1
 _CREATING = Lock()
-_SCHEMA = (
-    "CREATE TABLE secrets (id INTEGER PRIMARY KEY CHECK (id = 1), secret BLOB NOT NULL)",
-    "CREATE TABLE campaigns (id TEXT PRIMARY KEY, document BLOB NOT NULL)",
-    """CREATE TABLE reports (
-        campaign TEXT NOT NULL REFERENCES campaigns (id),
-        wave INTEGER NOT NULL,
-        person BLOB NOT NULL,
-        participant TEXT NOT NULL,
-        key TEXT NOT NULL,
-        place INTEGER,
-        round INTEGER,
-        report TEXT NOT NULL,
-        outcome TEXT,
-        PRIMARY KEY (campaign, wave, person)
-    ) WITHOUT ROWID""",
-    # What was drawn stays as it is: only its outcome changes, and a token that was no invitation.
-    """CREATE TRIGGER reports_stay BEFORE UPDATE OF campaign, wave, person, key, place, round, report
-    ON reports BEGIN SELECT raise(ABORT, 'a report that was drawn stays'); END""",
-    """CREATE TRIGGER reports_last BEFORE DELETE
-    ON reports BEGIN SELECT raise(ABORT, 'a report that was drawn stays'); END""",
-)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Somebody for whom a report is to be drawn: the hash of the name, the token, and the place if any."""
+    """Somebody for whom a report is to be drawn.
+
+    Parameters
+    ----------
+    person:
+        The hash of the name.
+    participant:
+        The token.
+    asked:
+        The place, where what is asked depends on it.
+    name:
+        The hash of the folded name, which other spellings have in common.
+    distinct:
+        Whether people whose folded names are the same are known to be different ones.
+
+    """
 
     person: bytes
     participant: str = field(repr=False)
     asked: Asked | None = None
+    name: bytes = b""
+    distinct: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,6 +65,7 @@ class Kept:
     """A report that was drawn, as JSON, and what became of it: None as long as nobody answered."""
 
     person: bytes
+    wave: int
     participant: str = field(repr=False)
     key: str = field(repr=False)
     round: int | None
@@ -90,6 +87,10 @@ class Memory:
     def person(self, campaign: str, name: str) -> bytes:
         """The hash by which a person is known here, in one campaign."""
         return self._hash("person", campaign, name)[:16]
+
+    def name(self, campaign: str, folded: str) -> bytes:
+        """The hash of a folded name, in one campaign."""
+        return self._hash("name", campaign, folded)[:16]
 
     def participant(self, campaign: str, name: str) -> str:
         """The token of a person in an open campaign; nobody can tell from it who that is."""
@@ -114,25 +115,51 @@ class Memory:
             rows = [row for key in wanted if (row := db.execute(_ONE, key).fetchone()) is not None]
         return {row["person"]: _kept(row) for row in rows}
 
-    def draw(self, campaign: str, wave: int, drafts: Sequence[Draft], drawn: Callable[[Draft], Wire]) -> None:
+    def late(self, campaign: str, wave: int, people: Iterable[bytes]) -> list[Kept]:
+        """What was drawn for these people in waves before this one, and never answered."""
+        wanted = [(campaign, person, wave) for person in people]
+        with self._transaction() as db:
+            return [_kept(row) for key in wanted for row in db.execute(_LATE, key)]
+
+    def taken(self, campaign: str, wave: int, drafts: Sequence[Draft]) -> set[bytes]:
+        """For whom there is a report under another name, or will be one of an earlier draft."""
+        with self._transaction() as db:
+            refused = {each.person for each in drafts if _under_another_name(db, campaign, wave, each)}
+        tokens, names = set[str](), set[bytes]()
+        for draft in drafts:
+            if draft.participant in tokens or (draft.name in names and not draft.distinct):
+                refused.add(draft.person)
+            if draft.person not in refused:
+                tokens.add(draft.participant)
+                names.add(draft.name)
+        return refused
+
+    def draw(
+        self, campaign: str, wave: int, drafts: Sequence[Draft], drawn: Callable[[Draft], Wire]
+    ) -> set[bytes]:
         """Draw the report of everybody who has none in this wave; they are on the disk when this returns.
 
-        Nobody else draws meanwhile. If a draw fails, none of these is kept.
+        Nobody else draws meanwhile. If a draw fails, none of these is kept. Returns those for whom nothing
+        was drawn, as there is a report under another name.
         """
+        refused = set()
         with self._transaction() as db:
             for draft in drafts:
                 if db.execute(_ONE, (campaign, wave, draft.person)).fetchone() is not None:
                     continue
+                if _under_another_name(db, campaign, wave, draft):
+                    refused.add(draft.person)
+                    continue
                 asked = (None, None) if draft.asked is None else (draft.asked.place, draft.asked.round)
                 report = json.dumps(drawn(draft), allow_nan=False, separators=(",", ":"))
                 db.execute(
-                    "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                    "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                     (
-                        *(campaign, wave, draft.person, draft.participant, secrets.token_urlsafe(18)),
-                        *asked,
-                        report,
+                        *(campaign, wave, draft.person, draft.name, draft.participant),
+                        *(secrets.token_urlsafe(18), *asked, report),
                     ),
                 )
+        return refused
 
     def note(self, campaign: str, wave: int, outcomes: Mapping[bytes, str]) -> None:
         """Note what became of reports; one that was accepted stays accepted."""
@@ -143,14 +170,23 @@ class Memory:
                 [(outcome, campaign, wave, person) for person, outcome in outcomes.items()],
             )
 
-    def readdress(self, campaign: str, wave: int, tokens: Mapping[bytes, str]) -> None:
-        """Other tokens for reports that were refused because theirs was no invitation."""
+    def readdress(self, campaign: str, wave: int, tokens: Mapping[bytes, str]) -> set[bytes]:
+        """Other tokens for reports that were refused because theirs was no invitation.
+
+        Returns those whose other token has a report under another name: their reports stay as they are.
+        """
+        refused = set()
         with self._transaction() as db:
-            db.executemany(
-                "UPDATE reports SET participant = ?, outcome = NULL WHERE campaign = ? AND wave = ? "
-                "AND person = ? AND outcome = 'not-invited' AND place IS NULL",
-                [(token, campaign, wave, person) for person, token in tokens.items()],
-            )
+            for person, token in tokens.items():
+                if _under_another_name(db, campaign, wave, Draft(person, token)):
+                    refused.add(person)
+                    continue
+                db.execute(
+                    "UPDATE reports SET participant = ?, outcome = NULL WHERE campaign = ? AND wave = ? "
+                    "AND person = ? AND outcome = 'not-invited' AND place IS NULL",
+                    (token, campaign, wave, person),
+                )
+        return refused
 
     def unanswered(self, campaign: str) -> int:
         """How many reports of a campaign were drawn, and never answered."""
@@ -177,7 +213,7 @@ class Memory:
                 db.row_factory = sqlite3.Row
                 db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("BEGIN IMMEDIATE")
-                self._prepare(db)
+                prepare(self.path, db)
                 yield db
                 db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -200,28 +236,26 @@ class Memory:
             if os.name == "posix" and self.path.stat().st_mode & 0o077:
                 raise InputError(f"{self.path}: others can read this memory: chmod 600 it, or take another")
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        """Make the tables of an empty file; refuse a file that is something else."""
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if (application, version) == (APPLICATION, VERSION):
-            return
-        if application or version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            newer = application == APPLICATION
-            what = "is the memory of a newer version" if newer else "is not a memory of reports"
-            raise InputError(f"{self.path}: {what}")
-        for statement in _SCHEMA:
-            db.execute(statement)
-        db.execute("INSERT INTO secrets VALUES (1, ?)", (secrets.token_bytes(32),))
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        db.execute(f"PRAGMA user_version = {VERSION}")
-
 
 _ONE = "SELECT * FROM reports WHERE campaign = ? AND wave = ? AND person = ?"
+_LATE = "SELECT * FROM reports WHERE campaign = ? AND person = ? AND wave < ? AND outcome IS NULL"
+_OTHERS = "SELECT 1 FROM reports WHERE campaign = ? AND wave = ? AND person <> ? AND "
+
+
+def _under_another_name(db: sqlite3.Connection, campaign: str, wave: int, draft: Draft) -> bool:
+    """Whether a report was drawn for this token, or for a name that is written alike, as somebody else's."""
+    others = campaign, wave, draft.person
+    if db.execute(_OTHERS + "participant = ?", (*others, draft.participant)).fetchone() is not None:
+        return True
+    return (
+        not draft.distinct and db.execute(_OTHERS + "name = ?", (*others, draft.name)).fetchone() is not None
+    )
 
 
 def _kept(row: sqlite3.Row) -> Kept:
-    return Kept(*(row[name] for name in ("person", "participant", "key", "round", "report", "outcome")))
+    return Kept(
+        *(row[name] for name in ("person", "wave", "participant", "key", "round", "report", "outcome"))
+    )
 
 
 def _default() -> Path:

@@ -37,6 +37,11 @@ FROM_ANSWERS = (
     "people were read off the answers, so that each of them has an answer is not hidden: list all of them, "
     "also those without one, with --participants"
 )
+ALIKE = (
+    "names of people that differ only by case or blanks: {count:,}. Whoever has two names answers twice, "
+    "each time with fresh noise: write names alike, or say --distinct-names if they are different people. "
+    "Nothing was drawn"
+)
 OUTSIDE = "lie outside the range and count as its nearest end"
 OFF_SCALE = "are not on the scale and count as its nearest value"
 
@@ -87,6 +92,13 @@ def read_people(
     if everybody and tokens is None:
         warnings = (*warnings, FROM_ANSWERS)
     return _with_tokens(_from_claims(kind, claims, source, warnings), tokens, everybody=everybody)
+
+
+def check_distinct(campaign: Campaign, people: People) -> None:
+    """Refuse names that are maybe one person's, where no invitation tells people apart."""
+    names = pl.Series([person.name for person in people.people], dtype=pl.String)
+    if campaign.admission == "open" and (similar := similar_names(names)):
+        raise InputError(ALIKE.format(count=similar))
 
 
 def read_participants(path: Path) -> dict[str, str]:

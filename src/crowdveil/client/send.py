@@ -16,7 +16,7 @@ from crowdveil.client.campaign_client import CampaignClient, Published
 from crowdveil.client.delivery import Delivery, Tally
 from crowdveil.client.limits import Limits
 from crowdveil.client.memory import Memory
-from crowdveil.client.people import People, read_people
+from crowdveil.client.people import People, check_distinct, read_people
 from crowdveil.errors import InputError, OutputError
 from crowdveil.files import keep_apart
 
@@ -42,6 +42,8 @@ class Request:
         What the campaign may cost at most.
     columns:
         Names of the columns `object`, `user` and `value`, where they are to be found by name.
+    distinct_names:
+        Whether names that differ only by case or blanks are known to be those of different people.
 
     """
 
@@ -49,6 +51,7 @@ class Request:
     participants: Path | None = None
     limits: Limits = field(default_factory=Limits)
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    distinct_names: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,16 +74,15 @@ class Sent:
 
     prepared: Prepared
     tally: Tally
+    earlier: Tally  # of reports that earlier runs drew in earlier waves
     memory: Path
     unanswered: int  # reports of other people, drawn by an earlier run, to which no answer came
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "sent": self.tally.sent,
-            "already": self.tally.already,
-            "refused": self.tally.refused,
-            "reasons": dict(sorted(self.tally.reasons.items())),
+            **self.tally.to_dict(),
+            "earlier_waves": self.earlier.to_dict(),
             "people": len(self.prepared.people.people),
             **described(self.prepared),
             "memory": str(self.memory),
@@ -93,6 +95,8 @@ def prepare(request: Request, client: CampaignClient) -> Prepared:
     published = client.look()
     request.limits.check(published.campaign)
     people = read_people(published.campaign, request.source, request.columns, request.participants)
+    if not request.distinct_names:
+        check_distinct(published.campaign, people)
     warnings = people.warnings if client.address.encrypted else (NOT_ENCRYPTED, *people.warnings)
     return Prepared(published, people, warnings)
 
@@ -104,10 +108,10 @@ def send(
     request: Request,
     progress: Progress | None = None,
 ) -> Sent:
-    """Draw for whoever has no report in this wave yet, and send all that was not acknowledged."""
+    """Draw for whoever has no report in this wave yet, and send what was not acknowledged, in any wave."""
     keep_apart([memory.path], {"the raw answers": request.source, "--participants": request.participants})
     people = prepared.people.people
-    delivery = Delivery(client, prepared.published, memory)
+    delivery = Delivery(client, prepared.published, memory, distinct_names=request.distinct_names)
     for first in range(0, len(people), AT_ONCE):
         if progress is not None:
             progress("perturbing and sending", first / len(people))
@@ -118,7 +122,8 @@ def send(
                 raise
             done = delivery.tally.sent + delivery.tally.already
             raise type(error)(f"{error} ({done:,} of {len(people):,} reports are there)") from None
-    return Sent(prepared, delivery.tally, memory.path, memory.unanswered(prepared.published.id))
+    unanswered = memory.unanswered(prepared.published.id)
+    return Sent(prepared, delivery.tally, delivery.earlier, memory.path, unanswered)
 
 
 def described(prepared: Prepared) -> dict[str, Any]:
