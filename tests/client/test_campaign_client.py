@@ -424,8 +424,8 @@ def test_what_was_drawn_in_an_earlier_wave_and_never_answered_is_sent_later(
         delivery = deliver(f"{moody.url}/c/{campaign}", memory, 3)
     assert (delivery.tally.sent, delivery.earlier.sent, delivery.earlier.refused) == (3, 2, 0)
     late = [json.loads(line) for line in moody.seen[1][1].splitlines()]
-    assert sorted((line["wave"], line["key"]) for line in late) == sorted((1, row["key"]) for row in first)
-    assert [json.loads(row["report"]) for row in first] == [line["report"] for line in late]
+    drawn = {row["key"]: (1, row["participant"], json.loads(row["report"])) for row in first}
+    assert {line["key"]: (line["wave"], line["participant"], line["report"]) for line in late} == drawn
     assert memory.unanswered(campaign) == 0
     assert deliver(f"{service.url}/c/{campaign}", memory, 3).earlier.sent == 0
     results = operator.get(f"/campaigns/{campaign}/results", params={"wave": 1}).json()
