@@ -34,13 +34,6 @@ COMMANDS = [
     "simulate sparse",
     "simulate records",
     "reproduce",
-    "serve",
-    "operator add",
-    "operator token",
-    "operator password",
-    "operator list",
-    "operator remove",
-    "send",
 ]
 PAGE = Path(__file__).with_name("cli.md")
 
