@@ -15,6 +15,7 @@ from crowdveil.campaigns.kind import Batch, Gathered, Plans
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import read_text
 from crowdveil.files.certificates import csv_parts, metadata_of
+from crowdveil.files.exact_paths import parquet_metadata, scan_parquet
 from crowdveil.plain_data import to_json
 from crowdveil.report.campaign_page import campaign_page
 from crowdveil.service.problems import Refused
@@ -92,8 +93,8 @@ def table(database: Database, campaign: Kept, wave: int, name: str, ending: str)
 
 def as_csv(content: bytes) -> bytes:
     """A Parquet file as CSV; its certificate, if it has one, becomes the first line."""
-    frame = pl.read_parquet(io.BytesIO(content))
-    stated = pl.read_parquet_metadata(io.BytesIO(content)).get("crowdveil")
+    frame = scan_parquet(io.BytesIO(content)).collect()
+    stated = parquet_metadata(io.BytesIO(content)).get("crowdveil")
     if stated is None:
         return frame.write_csv().encode()
     certificate = read_text(stated, "this table").certificate
