@@ -25,8 +25,8 @@ START = "crowdveil serve starts"
 
 
 def works(quick: bool) -> list[Work]:
-    """A hundred thousand reports in batches, twenty thousand single ones, a million that are there."""
-    sizes = (4_000, 400, 5_000) if quick else (100_000, 40_000, 1_000_000)
+    """Two hundred thousand reports in batches, twenty thousand single ones, a million that are there."""
+    sizes = (4_000, 400, 5_000) if quick else (200_000, 20_000, 1_000_000)
     makers = (_batches, _singles, _million)
     return [make(size, kind) for make, size in zip(makers, sizes, strict=True) for kind in DATABASES]
 

@@ -31,6 +31,7 @@ class Server:
         self._process: subprocess.Popen[str] | None = None
         self._clients: list[httpx.Client] = []
         self.url = ""
+        self.output = ""  # what it wrote on standard output after its address, once it has stopped
 
     @property
     def log(self) -> Path:
@@ -80,6 +81,7 @@ class Server:
         self._process.send_signal(number)
         code = self._process.wait(60)
         assert self._process.stdout is not None
+        self.output = self._process.stdout.read()
         self._process.stdout.close()
         return code
 

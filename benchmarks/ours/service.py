@@ -25,7 +25,7 @@ from crowdveil.campaigns.kind import Asked
 from crowdveil.campaigns.sensing import Sensing
 from crowdveil.service.store.bulk import insert_rows
 from crowdveil.service.store.campaigns import find
-from crowdveil.service.store.database import Database
+from crowdveil.service.store.database import Database, configure
 from crowdveil.service.store.reports import digest
 from crowdveil.service.store.schema import reports as reports_table
 from crowdveil.service.store.schema import waves
@@ -49,7 +49,7 @@ def batches(inputs: Arrays, database: str, processes: int) -> Steps:
         path = f"/api/v1/campaigns/{campaign}/reports/batch"
         requests = [_request(server, path, body, "application/x-ndjson") for body in bodies]
         yield
-        _closed_loop(server, requests, 4, whole=_last_chunk)
+        _closed_loop(server, requests, CONNECTIONS, whole=_last_chunk)
         yield
         return {"kept": _count(url)}
 
@@ -221,9 +221,8 @@ def _campaign_row(connection: Any) -> None:
 
 def _sqlite(url: str, kept: Sequence[tuple[Any, ...]], rows: int = LINES) -> None:
     """By the driver alone, with the settings of the service."""
-    connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-65536"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    configure(connection)
     statement = f"INSERT INTO reports ({', '.join(COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     for first in range(0, len(kept), rows):
         connection.execute("BEGIN IMMEDIATE")

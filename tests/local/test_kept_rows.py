@@ -72,8 +72,29 @@ def test_unpacked_claims_are_those_that_come_from_the_wire(case: Description) ->
     mechanism = case.build()
     known = public_objects(OBJECTS).to_list()
     wire: Any = json.loads(json.dumps(mechanism.report_one(said(1, nothing=False), OBJECTS, rng=seeded(1))))
-    assert mechanism.unpacked(wire, frozenset(known)) == mechanism.from_wire(wire, OBJECTS)
-    assert mechanism.unpacked(wire, dict.fromkeys(known)) == mechanism.from_wire(wire, OBJECTS)
+    codes = {name: code for code, name in enumerate(known)}
+    together = mechanism.unpacked([wire, wire], codes)
+    sent = mechanism.from_wire(wire, OBJECTS)
+    assert together.lengths.tolist() == [len(sent), len(sent)]
+    assert together.objects.tolist() == [codes[name] for name in sent] * 2
+    assert together.steps.tolist() == [*sent.values()] * 2
     for others in ([], known[:1], [name + "x" for name in known]):
         with pytest.raises(InputError):
-            mechanism.unpacked(wire, frozenset(others))
+            mechanism.unpacked([wire], {name: code for code, name in enumerate(others)})
+
+
+@pytest.mark.parametrize("case", FOR_CLAIMS.values(), ids=FOR_CLAIMS)
+def test_claims_of_a_report_may_come_in_any_order_and_no_object_twice(case: Description) -> None:
+    mechanism = case.build()
+    first, second = public_objects(OBJECTS).to_list()[:2]
+    codes = {first: 0, second: 1}
+
+    def report(*pairs: tuple[str, int]) -> Any:
+        return {"v": 1, "mechanism": mechanism.name, "payload": [list(pair) for pair in pairs]}
+
+    swapped = report((second, 5), (first, 6))
+    assert mechanism.unpacked([swapped, report((second, 7))], codes).steps.tolist() == [5, 6, 7]
+    for twice in (report((first, 5), (first, 6)), report((second, 5), (first, 5), (second, 5))):
+        for reports in ([twice], [swapped, twice], [twice, swapped]):
+            with pytest.raises(InputError):
+                mechanism.unpacked(reports, codes)

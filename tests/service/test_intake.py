@@ -35,7 +35,7 @@ def store(database: str) -> Iterator[Database]:
 def put(intake: Intake, campaign: Kept, entries: list[Entry]) -> asyncio.Future[list[Outcome]]:
     """One job with all of these entries: each is read from a line, which here is its number."""
     lines = [b"%d" % at for at in range(len(entries))]
-    return intake.enqueue_lines(campaign.intake, lines, lambda _, line: entries[int(line)])
+    return intake.enqueue_lines(campaign.intake, lines, lambda _, some: [entries[int(line)] for line in some])
 
 
 def sent(database: Database, jobs: list[tuple[Kept, list[Entry]]]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -42,6 +43,20 @@ def test_sigterm_ends_everything_with_exit_code_0(tmp_path: Path, start: Start, 
     assert family  # at least the worker
     assert server.stop() == 0
     gone(family)
+
+
+def test_every_process_writes_its_log_to_standard_error(tmp_path: Path, start: Start) -> None:
+    """Standard output has the address and nothing else: whoever waits for it may not read any further."""
+    server = start(f"sqlite:///{tmp_path / 'service.sqlite3'}", processes=2)
+    for _ in range(40):
+        with server.client() as device:
+            assert device.get("/campaigns/nowhere").status_code == 404
+    assert server.stop() == 0
+    assert server.output == ""
+    requests = [
+        line for line in map(json.loads, server.log.read_text().splitlines()) if line["event"] == "request"
+    ]
+    assert len([line for line in requests if line["status"] == 404]) == 40
 
 
 def test_ctrl_c_is_exit_code_130(tmp_path: Path, start: Start) -> None:

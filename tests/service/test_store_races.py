@@ -11,7 +11,8 @@ from sqlalchemy import text
 
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.database import Database
-from crowdveil.service.store.reports import Desk
+from crowdveil.service.store.desk import Desk
+from crowdveil.service.store.locked_wave import LockedWave
 from crowdveil.service.worker import Worker
 from postgres import Postgres
 from stores import counts, migrated, moved, opened, report, rows, submission, submit, withdrawn
@@ -53,7 +54,7 @@ def test_closing_waits_for_reports_that_are_being_written(store: Database) -> No
     campaign = opened(store)
     entry = submission(campaign.intake, "ann", report=SENT)
     with store.writing() as connection:
-        desk = Desk(connection, campaign.intake, 1, [entry.participant])
+        desk = Desk(LockedWave(connection, campaign.intake, 1), [entry.participant])
         assert desk.submit(entry) == 201
         closing = Meanwhile(lambda: (moved(store, campaign, "closed"), counts(store, campaign))[1])
         assert closing.waits()
@@ -85,7 +86,7 @@ def test_two_reports_of_one_participant_at_once_are_one(store: Database) -> None
     campaign = opened(store)
     first, second = (submission(campaign.intake, "ann", key, SENT) for key in "xy")
     with store.writing() as connection:
-        desk = Desk(connection, campaign.intake, 1, [first.participant])
+        desk = Desk(LockedWave(connection, campaign.intake, 1), [first.participant])
         assert desk.submit(first) == 201
         other = Meanwhile(lambda: submit(store, campaign, [second]))
         assert other.waits()
@@ -98,7 +99,7 @@ def test_a_withdrawal_waits_for_the_report_and_closing_for_the_withdrawal(store:
     campaign = opened(store)
     entry = submission(campaign.intake, "ann", report=SENT)
     with store.writing() as connection:
-        desk = Desk(connection, campaign.intake, 1, [entry.participant])
+        desk = Desk(LockedWave(connection, campaign.intake, 1), [entry.participant])
         desk.submit(entry)
         leaving = Meanwhile(lambda: withdrawn(store, campaign, "ann"))
         assert leaving.waits()

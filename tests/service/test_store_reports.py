@@ -10,7 +10,9 @@ from sqlalchemy import select
 from crowdveil.campaigns.kind import Asked
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.database import Database
-from crowdveil.service.store.reports import Desk, digest, read_reports
+from crowdveil.service.store.desk import Desk
+from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.reports import digest, read_reports
 from crowdveil.service.store.schema import charges, waves
 from stores import (
     counts,
@@ -263,7 +265,7 @@ def test_nothing_is_kept_of_a_transaction_that_fails(store: Database) -> None:
             entry = submission(
                 campaign.intake, "ann", report={"v": 1, "mechanism": "laplace", "payload": [["a", 5]]}
             )
-            desk = Desk(connection, campaign.intake, 1, [entry.participant])
+            desk = Desk(LockedWave(connection, campaign.intake, 1), [entry.participant])
             assert desk.submit(entry) == 201
             desk.close()
             raise RuntimeError

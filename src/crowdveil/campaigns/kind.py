@@ -35,6 +35,10 @@ class Asked:
     round: int = 0
 
 
+ANYWHERE = Asked(0)
+"""Any place, where all places are asked the same."""
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Reports as they are kept: the place and round of each, and its bytes."""
@@ -156,6 +160,10 @@ class Kind(ABC):
     @abstractmethod
     def receive(self, report: Any, wave: int, asked: Asked, plans: Plans) -> bytes:
         """A report as it is kept; `InputError` for what no device in that place sends."""
+
+    def receive_all(self, reports: Sequence[Any]) -> list[bytes]:
+        """Reports as they are kept, at least one, where places do not matter; `InputError` if one is wrong."""
+        return [self.receive(report, 1, ANYWHERE, {}) for report in reports]
 
     @abstractmethod
     def gather(self, wave: int) -> Gathered:

@@ -6,10 +6,9 @@ one mechanism with the range 0 to 1 serves all of them; truths are given in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from struct import Struct
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,7 +33,6 @@ from crowdveil.truth.registry import discover
 
 MECHANISMS = ("laplace", "gaussian-exponential", "gaussian-exponential-per-user")
 SHARE = Range(0.0, 1.0)
-_PAIR = Struct("<Iq")
 _PAIRS = np.dtype([("object", "<u4"), ("step", "<i8")])
 
 
@@ -161,9 +159,15 @@ class Sensing(Kind):
 
     def receive(self, report: Any, wave: int, asked: Asked, plans: Plans) -> bytes:  # noqa: ARG002
         """Pairs of an object and a number of steps."""
-        codes = self.items.codes
-        places = self.claim_mechanism.unpacked(report, codes.keys())
-        return b"".join([_PAIR.pack(codes[name], step) for name, step in places.items()])  # type: ignore[index]
+        return self.receive_all([report])[0]
+
+    def receive_all(self, reports: Sequence[Any]) -> list[bytes]:
+        """The pairs of each report."""
+        claims = self.claim_mechanism.unpacked(reports, self.items.codes)
+        pairs = np.empty(claims.steps.size, dtype=_PAIRS)
+        pairs["object"], pairs["step"] = claims.objects, claims.steps
+        kept, ends = pairs.tobytes(), (np.cumsum(claims.lengths) * _PAIRS.itemsize).tolist()
+        return [kept[first:end] for first, end in zip([0, *ends], ends)]  # noqa: B905
 
     def gather(self, wave: int) -> Gathered:  # noqa: ARG002
         """No claims yet."""

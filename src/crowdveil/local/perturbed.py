@@ -8,10 +8,11 @@ the same law as the simulation with a table, under a seed even the same values.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,11 +25,22 @@ from crowdveil.local.device_input import ascending, finite_numbers, public_objec
 from crowdveil.local.grid import Grid
 from crowdveil.local.mechanism import About, Mechanism
 from crowdveil.local.request import MechanismRequest
-from crowdveil.local.wire import Wire, opened, sealed, whole_number
+from crowdveil.local.wire import Wire, check_whole, opened, sealed
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Name, Randomness, Words, secure
 from crowdveil.randomness.chacha import STATE_WORDS, start
+
+NO_PAIR = "a claim of a report is a pair: an object, and a whole number of steps"
+NOT_LISTED = "a report has a claim about an object that is not listed, or two about one"
+
+
+class Unpacked(NamedTuple):
+    """The claims of many reports, one report after the other."""
+
+    lengths: Ints  # how many claims each report has
+    objects: Ints  # the code of each claim's object
+    steps: Ints  # where each claim lies on the grid
 
 
 class ClaimMechanism(Mechanism):
@@ -122,7 +134,12 @@ class ClaimMechanism(Mechanism):
         place: int = 0,  # noqa: ARG002
     ) -> dict[Name, int]:
         """Noisy places on the grid, by object."""
-        return self.unpacked(wire, frozenset(public_objects(objects).to_list()))
+        names = public_objects(objects).to_list()
+        claims = self.unpacked([wire], {name: code for code, name in enumerate(names)})
+        return {
+            names[code]: step
+            for code, step in zip(claims.objects.tolist(), claims.steps.tolist(), strict=True)
+        }
 
     def collected(
         self,
@@ -131,29 +148,34 @@ class ClaimMechanism(Mechanism):
         places: Mapping[Name, int] | None = None,  # noqa: ARG002
     ) -> Claims:
         """The noisy claims of all users whose devices reported."""
-        known = frozenset(public_objects(objects).to_list())
-        received = {user: self.unpacked(wire, known) for user, wire in wires.items()}
-        steps = [step for sent in received.values() for step in sent.values()]
-        return Claims.from_columns(
-            [name for sent in received.values() for name in sent],
-            [user for user, sent in received.items() for _ in sent],
-            self.grid.values(np.array(steps, dtype=np.int64)),
-        )
+        names = public_objects(objects)
+        claims = self.unpacked(list(wires.values()), {name: code for code, name in enumerate(names)})
+        users = [
+            user for user, count in zip(wires, claims.lengths.tolist(), strict=True) for _ in range(count)
+        ]
+        return Claims.from_columns(names.gather(claims.objects), users, self.grid.values(claims.steps))
 
-    def unpacked(self, wire: Any, known: Collection[Name]) -> dict[Name, int]:
-        """Noisy places on the grid, by object; `known` holds the names of all objects."""
-        pairs = opened(wire, self.name)
-        if type(pairs) is not list or not 1 <= len(pairs) <= len(known):
+    def unpacked(self, wires: Sequence[Any], codes: Mapping[Any, int]) -> Unpacked:
+        """The claims of many reports at once, all of them right; `codes` numbers the names of all objects."""
+        payloads = [opened(wire, self.name) for wire in wires]
+        lengths = np.array([len(each) if type(each) is list else 0 for each in payloads], dtype=np.int64)
+        if not (lengths.min() >= 1 and lengths.max() <= len(codes)):
             raise InputError("a report has at least one claim, and at most one about each object")
-        farthest, places = self.farthest, dict[Name, int]()
-        for pair in pairs:
-            if type(pair) is not list or len(pair) != 2 or type(pair[0]) not in (str, int):
-                raise InputError("a claim of a report is a pair: an object, and a whole number of steps")
-            name, place = pair
-            if name not in known or name in places:
-                raise InputError("a report has a claim about an object that is not listed, or two about one")
-            places[name] = whole_number(place, -farthest, farthest)
-        return places
+        pairs = list(chain.from_iterable(payloads))
+        if {*map(type, pairs)} != {list} or {*map(len, pairs)} != {2}:
+            raise InputError(NO_PAIR)
+        names, steps = zip(*pairs, strict=True)
+        if not {*map(type, names)} <= {str, int}:
+            raise InputError(NO_PAIR)
+        check_whole(steps, -self.farthest, self.farthest)
+        try:
+            objects = np.array([codes[name] for name in names], dtype=np.int64)
+        except KeyError:
+            raise InputError(NOT_LISTED) from None
+        cells = np.repeat(np.arange(lengths.size), lengths) * len(codes) + objects
+        if not (np.diff(cells) > 0).all() and np.unique(cells).size < cells.size:
+            raise InputError(NOT_LISTED)
+        return Unpacked(lengths, objects, np.array(steps, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)

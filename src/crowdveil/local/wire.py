@@ -8,7 +8,7 @@ is ever sent. Whoever receives a report trusts nobody: every type, length and bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from crowdveil.errors import InputError
@@ -37,9 +37,14 @@ def opened(wire: Any, mechanism: str) -> Any:
 
 def whole_number(number: Any, low: int, high: int) -> int:
     """A number of a payload, if it is whole and lies in low ... high."""
-    if type(number) is not int or not low <= number <= high:
+    check_whole((number,), low, high)
+    return int(number)
+
+
+def check_whole(numbers: Collection[Any], low: int, high: int) -> None:
+    """Refuse numbers of a payload, at least one, unless all are whole and lie in low ... high."""
+    if {*map(type, numbers)} != {int} or min(numbers) < low or max(numbers) > high:
         raise InputError("a report has a number that no device sends")
-    return number
 
 
 def whole_numbers(payload: Any, bounds: Sequence[tuple[int, int]]) -> list[int]:

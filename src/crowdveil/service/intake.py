@@ -17,16 +17,18 @@ from threading import Thread
 from typing import Any
 
 import structlog
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from crowdveil.campaigns.kind import Asked, Plans
 from crowdveil.service.logs import place_of
 from crowdveil.service.problems import BUG, Refusal
 from crowdveil.service.store.database import Database
-from crowdveil.service.store.reports import Desk, Opened, Submission, open_waves
+from crowdveil.service.store.desk import Desk
+from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.reports import ACCEPTED, Opened, Submission, open_waves
 
-MOST_AT_ONCE = 2000  # submissions of a transaction
+MOST_AT_ONCE = 4000  # submissions of a transaction
 UNAVAILABLE = Refusal(
     503,
     "database",
@@ -58,8 +60,8 @@ Entry = Submission | Seat
 Outcome = int | Seated | Refusal
 
 
-Reader = Callable[[Opened, bytes], Entry | Refusal]
-"""What makes an entry of a line of a batch."""
+Reader = Callable[[Opened, Sequence[bytes]], Sequence[Entry | Refusal]]
+"""What makes entries of the lines of a batch."""
 
 
 @dataclass(eq=False)
@@ -79,8 +81,7 @@ class _Job:
     def read(self) -> None:
         """Make entries of lines."""
         if self.reader is not None:
-            read, campaign = self.reader, self.campaign
-            self.entries = [read(campaign, line) for line in self.lines]
+            self.entries = self.reader(self.campaign, self.lines)
             self.reader = None
 
 
@@ -145,23 +146,7 @@ class Intake:
         try:
             for job in jobs:
                 job.read()
-            with self._database.writing() as connection:
-                current = open_waves(connection, {job.campaign.number for job in jobs})
-                desks = {
-                    key: Desk(connection, campaign, key[1], [entry.participant for entry in entries])
-                    for key, (campaign, entries) in _grouped(jobs, current).items()
-                }
-                outcomes = [
-                    [
-                        entry
-                        if isinstance(entry, Refusal)
-                        else _outcome(desks[_key(job, entry, current)], entry)
-                        for entry in job.entries
-                    ]
-                    for job in jobs
-                ]
-                for desk in desks.values():
-                    desk.close()
+            outcomes = self._all_new(jobs) or self._each(jobs)
             for job, own in zip(jobs, outcomes, strict=True):
                 job.outcomes = own
         except (DBAPIError, NoConnection):
@@ -174,6 +159,50 @@ class Intake:
             else:
                 log.error("failed", error=type(error).__name__, where=place_of(error))
                 jobs[0].outcomes = [BUG] * jobs[0].size
+
+    def _all_new(self, jobs: list[_Job]) -> list[list[Outcome]] | None:
+        """What nearly always happens: all are reports of new participants. None if it did not."""
+        groups: dict[int, tuple[Opened, list[Submission]]] = {}
+        for job in jobs:
+            own = groups.setdefault(job.campaign.number, (job.campaign, []))[1]
+            for entry in job.entries:
+                if isinstance(entry, Submission) and entry.wave is None:
+                    own.append(entry)
+                elif not isinstance(entry, Refusal):
+                    return None
+        try:
+            with self._database.writing() as connection:
+                waves = [
+                    (LockedWave(connection, campaign, 1), own)
+                    for _, (campaign, own) in sorted(groups.items())
+                    if own
+                ]
+                if not all(wave.takes(own) for wave, own in waves):
+                    return None
+                for wave, own in waves:
+                    wave.insert_new(own)
+        except IntegrityError:
+            return None
+        return [[entry if isinstance(entry, Refusal) else ACCEPTED for entry in job.entries] for job in jobs]
+
+    def _each(self, jobs: list[_Job]) -> list[list[Outcome]]:
+        """Look up who is there, and serve one after the other."""
+        with self._database.writing() as connection:
+            current = open_waves(connection, {job.campaign.number for job in jobs})
+            desks = {
+                key: Desk(LockedWave(connection, campaign, key[1]), [entry.participant for entry in entries])
+                for key, (campaign, entries) in _grouped(jobs, current).items()
+            }
+            outcomes = [
+                [
+                    entry if isinstance(entry, Refusal) else _outcome(desks[_key(job, entry, current)], entry)
+                    for entry in job.entries
+                ]
+                for job in jobs
+            ]
+            for desk in desks.values():
+                desk.close()
+        return outcomes
 
     def _answer(self, jobs: list[_Job]) -> None:
         assert self._loop is not None

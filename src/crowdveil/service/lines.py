@@ -1,55 +1,42 @@
-"""Lines of a batch: most are read by a short way; whatever that does not know goes through the model.
+"""Lines of a batch, read together by a short way, or each alone through the model.
 
-The short way takes less than the model does, never more, so that both agree on what is right.
+The short way takes less than the model does, never more, so that both agree on what is right. It takes all
+lines or none: a line that it does not know costs the others the longer way, and nothing else.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from crowdveil.campaigns.kind import Asked
+from crowdveil.campaigns.kind import ANYWHERE
 from crowdveil.errors import InputError
 from crowdveil.service.intake import Seat
 from crowdveil.service.models import PlaceIn, ReportIn
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.reports import Opened, Submission, digest
 
-LONGEST = 200  # characters of a token
 _KEYS = {"participant", "key", "report"}
+_token = re.compile(r"[\x21-\x7e]{1,200}").fullmatch
 _report = TypeAdapter(ReportIn)
 _place = TypeAdapter(PlaceIn)
 
 
-def read_report(campaign: Opened, line: bytes) -> Submission | Refusal:
-    """The report in a line, checked as far as that can be done without its place."""
+def reports_in(campaign: Opened, lines: Sequence[bytes]) -> Sequence[Submission | Refusal]:
+    """The report in each line, checked as far as that can be done without its place."""
     try:
-        value = from_json(line, allow_inf_nan=False)
-    except ValueError:
-        return Refusal(422, "line", "the line: json invalid")
-    if (
-        type(value) is dict
-        and value.keys() == _KEYS
-        and _token(value["participant"])
-        and _token(value["key"])
-    ):
-        return submission(campaign, value["participant"], value["key"], value["report"])
-    try:
-        body = _report.validate_python(value)
-    except ValidationError as error:
-        return _invalid(error)
-    return submission(campaign, body.participant, body.key, body.report, body.wave, body.round)
+        return _read_together(campaign, lines)
+    except (InputError, TypeError, ValueError):
+        return [_read_alone(campaign, line) for line in lines]
 
 
-def read_place(campaign: Opened, line: bytes) -> Seat | Refusal:
-    """Who asks for a place in a line."""
-    try:
-        body = _place.validate_json(line)
-    except ValidationError as error:
-        return _invalid(error)
-    return Seat(digest(campaign.id, body.participant), body.wave)
+def places_in(campaign: Opened, lines: Sequence[bytes]) -> Sequence[Seat | Refusal]:
+    """Who asks for a place in each line."""
+    return [_read_place(campaign, line) for line in lines]
 
 
 def submission(
@@ -64,7 +51,7 @@ def submission(
     payload = None
     if not campaign.kind.asks_by_place:
         try:
-            payload = campaign.kind.receive(report, 1, Asked(0), {})
+            payload = campaign.kind.receive(report, 1, ANYWHERE, {})
         except InputError as error:
             return Refusal(422, "report", str(error))
     return Submission(
@@ -72,15 +59,40 @@ def submission(
     )
 
 
-def _token(value: Any) -> bool:
-    """Whether this is a token that the model takes, too."""
-    return (
-        type(value) is str
-        and 0 < len(value) <= LONGEST
-        and value.isascii()
-        and value.isprintable()
-        and " " not in value
-    )
+def _read_together(campaign: Opened, lines: Sequence[bytes]) -> list[Submission | Refusal]:
+    """All lines; `InputError`, `TypeError` or `ValueError` if one has more or less than the usual."""
+    values = [from_json(line, allow_inf_nan=False) for line in lines]
+    if not all(type(value) is dict and value.keys() == _KEYS for value in values):
+        raise InputError("a line has other parts than usual")
+    participants, keys = [value["participant"] for value in values], [value["key"] for value in values]
+    if not all(map(_token, participants)) or not all(map(_token, keys)):  # TypeError for what is no text
+        raise InputError("a token has other characters than usual")
+    reports = [value["report"] for value in values]
+    by_place = campaign.kind.asks_by_place
+    payloads = [None] * len(lines) if by_place else campaign.kind.receive_all(reports)
+    name = campaign.id
+    return [
+        Submission(digest(name, participant), digest(name, key), report, None, None, payload)
+        for participant, key, report, payload in zip(participants, keys, reports, payloads, strict=True)
+    ]
+
+
+def _read_alone(campaign: Opened, line: bytes) -> Submission | Refusal:
+    try:
+        body = _report.validate_python(from_json(line, allow_inf_nan=False))
+    except ValidationError as error:
+        return _invalid(error)
+    except ValueError:
+        return Refusal(422, "line", "the line: json invalid")
+    return submission(campaign, body.participant, body.key, body.report, body.wave, body.round)
+
+
+def _read_place(campaign: Opened, line: bytes) -> Seat | Refusal:
+    try:
+        body = _place.validate_json(line)
+    except ValidationError as error:
+        return _invalid(error)
+    return Seat(digest(campaign.id, body.participant), body.wave)
 
 
 def _invalid(error: ValidationError) -> Refusal:

@@ -13,13 +13,13 @@ import sys
 import threading
 
 import uvicorn
+from fastapi import FastAPI
 
 from crowdveil.errors import OutputError
 from crowdveil.service.logs import configure
 from crowdveil.service.settings import Settings
 from crowdveil.service.store.database import Database
 
-FACTORY = "crowdveil.service.app:create_app"
 AGAIN = 1.0  # seconds until a worker that died is started again
 LAST_WORDS = 15.0  # seconds for a worker to end
 
@@ -58,6 +58,14 @@ class WorkerProcess:
             self._process.kill()
 
 
+def application() -> FastAPI:
+    """The web application in a process of its own, which writes the same logs as all others."""
+    from crowdveil.service.app import create_app
+
+    configure()
+    return create_app()
+
+
 def run(settings: Settings) -> None:
     """Serve until told to stop: on Ctrl-C or SIGTERM requests that are there are answered first."""
     configure()
@@ -68,7 +76,7 @@ def run(settings: Settings) -> None:
     for name, value in settings.model_dump().items():
         os.environ[f"CROWDVEIL_{name.upper()}"] = str(value)
     config = uvicorn.Config(
-        FACTORY,
+        f"{__name__}:application",
         factory=True,
         host=settings.host,
         port=settings.port,

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from crowdveil.service.api.addresses import address_of
 from crowdveil.service.auth import Service
 from crowdveil.service.intake import Outcome, Reader, Seat, Seated
-from crowdveil.service.lines import read_place, read_report, submission
+from crowdveil.service.lines import places_in, reports_in, submission
 from crowdveil.service.metrics import REPORTS
 from crowdveil.service.models import PlaceIn, PlaceOut, ReportIn, ReportOut, WithdrawnOut
 from crowdveil.service.openapi import Responses, problems
@@ -22,6 +22,7 @@ from crowdveil.service.state import State
 from crowdveil.service.store.reports import ACCEPTED, Opened, digest, withdraw
 
 LINES_AT_ONCE = 1000
+_ACCEPTED = b'{"status":201}\n'
 NDJSON = "application/x-ndjson"
 PROBLEMS = problems(400, 403, 404, 409, 415)
 _LINES: dict[str, Any] = {
@@ -65,7 +66,7 @@ async def places(id: str, service: Service, request: Request) -> Response:
     """NDJSON in, NDJSON out: a place or a problem for each line, in their order."""
     campaign = await service.opened(id)
     lines = await _lines(service, request)
-    return StreamingResponse(_answers(service, campaign, lines, read_place), media_type=NDJSON)
+    return StreamingResponse(_answers(service, campaign, lines, places_in), media_type=NDJSON)
 
 
 @router.post(
@@ -102,7 +103,7 @@ async def reports(id: str, service: Service, request: Request) -> Response:
     """
     campaign = await service.opened(id)
     lines = await _lines(service, request)
-    answers = _answers(service, campaign, lines, read_report, count=True)
+    answers = _answers(service, campaign, lines, reports_in, count=True)
     return StreamingResponse(answers, media_type=NDJSON)
 
 
@@ -144,6 +145,10 @@ async def _answers(
     """The answer to each line, some at a time, so that others are served in between."""
     for first in range(0, len(lines), LINES_AT_ONCE):
         answers = await service.intake.enqueue_lines(campaign, lines[first : first + LINES_AT_ONCE], read)
+        if answers.count(ACCEPTED) == len(answers):  # nearly always
+            REPORTS.labels("accepted").inc(len(answers))
+            yield _ACCEPTED * len(answers)
+            continue
         for word, number in Counter(map(_word, answers)).items() if count else ():
             REPORTS.labels(word).inc(number)
         yield b"".join([_line(campaign, answer) for answer in answers])
@@ -151,7 +156,7 @@ async def _answers(
 
 def _line(campaign: Opened, outcome: Outcome) -> bytes:
     if outcome == ACCEPTED:
-        return b'{"status":201}\n'
+        return _ACCEPTED
     if isinstance(outcome, int):
         return b'{"status":200}\n'
     if isinstance(outcome, Refusal):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ARRAY, Column, ColumnElement, Connection, LargeBinary, Table, any_, bindparam
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 FEW = 20  # rows for which COPY is not worth its round trips
 _POSTGRES_TYPES = {"INTEGER": "int4", "BIGINT": "int8", "BLOB": "bytea", "VARCHAR": "text", "TEXT": "text"}
@@ -52,4 +52,4 @@ def _copy(
             for row in rows:
                 copy.write_row(row)
     except psycopg.Error as error:  # as SQLAlchemy passes on all others
-        raise OperationalError(statement, None, error) from error
+        raise DBAPIError.instance(statement, None, error, psycopg.Error) from error

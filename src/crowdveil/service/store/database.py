@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,19 +18,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.state_folder import state_folder
 
 BUSY_SECONDS = 30
+TURN_SECONDS = 0.001  # between two tries to write
 ERASE_MILLISECONDS = 100  # all writers wait so long at most while the log is emptied
 MIGRATION_LOCK = 0x63726F7764  # of PostgreSQL's advisory locks; "crowd"
 POSTGRES = (  # settings of every connection
     "timezone=UTC",
     "lock_timeout=30s",
     "synchronous_commit=on",
-    "plan_cache_mode=force_custom_plan",  # a plan that was made while tables were small stays slow for good
 )
 
 
@@ -64,10 +65,11 @@ class Database:
             options["connect_args"] = {
                 "options": " ".join(f"-c {setting}" for setting in POSTGRES),
                 "connect_timeout": 10,
+                "prepare_threshold": None,  # a plan that was made while tables were small stays slow for good
             }
         self.engine: Engine = create_engine(parsed, **options)
         if self.sqlite:
-            event.listen(self.engine, "connect", _configure)
+            event.listen(self.engine, "connect", lambda connection, _: configure(connection))
             event.listen(self.engine, "begin", _begin)
         self._writer = self.engine.execution_options(writes=True)
 
@@ -159,7 +161,8 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def _configure(connection: sqlite3.Connection, _: Any) -> None:
+def configure(connection: sqlite3.Connection) -> None:
+    """The settings of every connection to an SQLite file."""
     connection.isolation_level = None  # transactions are begun below, not guessed
     for pragma in (
         "journal_mode=WAL",
@@ -173,5 +176,24 @@ def _configure(connection: sqlite3.Connection, _: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if connection.get_execution_options().get("writes"):
+        _take_turn(connection.connection.driver_connection)
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _take_turn(connection: Any) -> None:
+    """Begin to write when nobody else does; SQLite's own waiting would sleep up to a tenth of a second."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    connection.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise OperationalError("BEGIN IMMEDIATE", None, error) from error
+            time.sleep(TURN_SECONDS)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
