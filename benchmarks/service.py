@@ -42,11 +42,11 @@ def _reports(_: Path, count: int) -> Arrays:
 
 def _batches(count: int, kind: str) -> Work:
     ours = (
-        Contestant(name, OURS, "batches", {"database": kind, "processes": number}, check=ALL, repeats=5)
+        Contestant(name, OURS, "batches", {"database": kind, "processes": number}, check=ALL, repeats=3)
         for name, number in ((ONE, 1), (TWO, 2))
     )
     alone = (
-        Contestant(_alone(way), OURS, "rows", {"database": kind, "way": way}, check=ALL, repeats=5)
+        Contestant(_alone(way), OURS, "rows", {"database": kind, "way": way}, check=ALL, repeats=3)
         for way in ALONE[kind]
     )
     name = BATCHES.format(count, DATABASES[kind])

@@ -162,7 +162,7 @@ class Kind(ABC):
         """A report as it is kept; `InputError` for what no device in that place sends."""
 
     def receive_all(self, reports: Sequence[Any]) -> list[bytes]:
-        """Reports as they are kept, at least one, where places do not matter; `InputError` if one is wrong."""
+        """Reports as they are kept, where places do not matter; `InputError` if one of them is wrong."""
         return [self.receive(report, 1, ANYWHERE, {}) for report in reports]
 
     @abstractmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -164,10 +165,11 @@ class Sensing(Kind):
     def receive_all(self, reports: Sequence[Any]) -> list[bytes]:
         """The pairs of each report."""
         claims = self.claim_mechanism.unpacked(reports, self.items.codes)
-        pairs = np.empty(claims.steps.size, dtype=_PAIRS)
+        pairs = np.empty(len(claims.steps), dtype=_PAIRS)
         pairs["object"], pairs["step"] = claims.objects, claims.steps
-        kept, ends = pairs.tobytes(), (np.cumsum(claims.lengths) * _PAIRS.itemsize).tolist()
-        return [kept[first:end] for first, end in zip([0, *ends], ends)]  # noqa: B905
+        kept, ends = pairs.tobytes(), [0, *accumulate(claims.lengths)]
+        size = _PAIRS.itemsize
+        return [kept[size * first : size * end] for first, end in pairwise(ends)]
 
     def gather(self, wave: int) -> Gathered:  # noqa: ARG002
         """No claims yet."""

@@ -32,15 +32,14 @@ from crowdveil.randomness import Name, Randomness, Words, secure
 from crowdveil.randomness.chacha import STATE_WORDS, start
 
 NO_PAIR = "a claim of a report is a pair: an object, and a whole number of steps"
-NOT_LISTED = "a report has a claim about an object that is not listed, or two about one"
 
 
 class Unpacked(NamedTuple):
     """The claims of many reports, one report after the other."""
 
-    lengths: Ints  # how many claims each report has
-    objects: Ints  # the code of each claim's object
-    steps: Ints  # where each claim lies on the grid
+    lengths: list[int]  # how many claims each report has
+    objects: list[int]  # the code of each claim's object
+    steps: list[int]  # where each claim lies on the grid
 
 
 class ClaimMechanism(Mechanism):
@@ -136,10 +135,7 @@ class ClaimMechanism(Mechanism):
         """Noisy places on the grid, by object."""
         names = public_objects(objects).to_list()
         claims = self.unpacked([wire], {name: code for code, name in enumerate(names)})
-        return {
-            names[code]: step
-            for code, step in zip(claims.objects.tolist(), claims.steps.tolist(), strict=True)
-        }
+        return {names[code]: step for code, step in zip(claims.objects, claims.steps, strict=True)}
 
     def collected(
         self,
@@ -150,32 +146,25 @@ class ClaimMechanism(Mechanism):
         """The noisy claims of all users whose devices reported."""
         names = public_objects(objects)
         claims = self.unpacked(list(wires.values()), {name: code for code, name in enumerate(names)})
-        users = [
-            user for user, count in zip(wires, claims.lengths.tolist(), strict=True) for _ in range(count)
-        ]
-        return Claims.from_columns(names.gather(claims.objects), users, self.grid.values(claims.steps))
+        users = [user for user, count in zip(wires, claims.lengths, strict=True) for _ in range(count)]
+        values = self.grid.values(np.array(claims.steps, dtype=np.int64))
+        return Claims.from_columns(names.gather(claims.objects), users, values)
 
     def unpacked(self, wires: Sequence[Any], codes: Mapping[Any, int]) -> Unpacked:
         """The claims of many reports at once, all of them right; `codes` numbers the names of all objects."""
         payloads = [opened(wire, self.name) for wire in wires]
-        lengths = np.array([len(each) if type(each) is list else 0 for each in payloads], dtype=np.int64)
-        if not (lengths.min() >= 1 and lengths.max() <= len(codes)):
+        if not all(type(each) is list and 1 <= len(each) <= len(codes) for each in payloads):
             raise InputError("a report has at least one claim, and at most one about each object")
         pairs = list(chain.from_iterable(payloads))
         if {*map(type, pairs)} != {list} or {*map(len, pairs)} != {2}:
             raise InputError(NO_PAIR)
-        names, steps = zip(*pairs, strict=True)
+        names, steps = [name for name, _ in pairs], [step for _, step in pairs]
         if not {*map(type, names)} <= {str, int}:
             raise InputError(NO_PAIR)
         check_whole(steps, -self.farthest, self.farthest)
-        try:
-            objects = np.array([codes[name] for name in names], dtype=np.int64)
-        except KeyError:
-            raise InputError(NOT_LISTED) from None
-        cells = np.repeat(np.arange(lengths.size), lengths) * len(codes) + objects
-        if not (np.diff(cells) > 0).all() and np.unique(cells).size < cells.size:
-            raise InputError(NOT_LISTED)
-        return Unpacked(lengths, objects, np.array(steps, dtype=np.int64))
+        if not codes.keys() >= {*names} or sum(map(len, map(dict, payloads))) < len(pairs):
+            raise InputError("a report has a claim about an object that is not listed, or two about one")
+        return Unpacked([len(each) for each in payloads], [codes[name] for name in names], steps)
 
 
 @dataclass(frozen=True, eq=False)

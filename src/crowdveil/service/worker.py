@@ -39,6 +39,7 @@ PAUSE = 0.5  # seconds between looks
 SHARE = 4.0  # after a computation that took t seconds the next one waits this many t
 MOST_WAITING = 60.0
 AFTER_FAILURE = 30.0
+NICE = 10  # whoever waits for an answer goes first where processors are few
 ERASE_EVERY = 60.0  # seconds; whoever deletes does it at once, if nobody reads just then
 ERASE_AGAIN = 5.0
 
@@ -260,6 +261,7 @@ def main() -> None:
     from crowdveil.service.logs import configure
 
     configure()
+    os.nice(NICE)
     database = Database(Settings().database, connections=4)
     worker = Worker(database)
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
