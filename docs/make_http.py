@@ -49,11 +49,12 @@ TAGS = {
     ),
 }
 ALWAYS_WHY = {
+    408: "408 (the body did not come in time)",
     413: "413 (too large)",
     422: "422 (not usable)",
     429: "429 (too many requests; `Retry-After`)",
     500: "500 (a bug)",
-    503: "503 (the database cannot be used now, nothing was kept; `Retry-After`)",
+    503: "503 (the database cannot be used now, or too many bodies wait; nothing was kept; `Retry-After`)",
 }
 
 

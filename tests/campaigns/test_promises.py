@@ -38,6 +38,16 @@ def test_epsilon_for_a_person_is_split_over_all_objects(mechanism: str, objects:
         assert campaign.guarantee["unit"] == "person"
 
 
+def test_where_claims_together_cost_less_than_their_sum_nothing_else_is_said() -> None:
+    """One variance for all claims of a user: their epsilons do not add up."""
+    options = {"lambda2": 0.01, "floor": 5.0, "delta": 1e-6}
+    campaign = asked("sensing", mechanism=PER_USER, epsilon=None, options=options)
+    one, person = (level["epsilon"] for level in campaign.guarantee["levels"])
+    assert one < person < 3 * one
+    assert TOGETHER not in remarks(campaign)
+    assert "together are protected less than each of them" in remarks(campaign)
+
+
 def test_slots_protect_a_person_with_all_answers_by_one_epsilon() -> None:
     campaign = asked("slots")
     assert [level["epsilon"] for level in campaign.guarantee["levels"]] == [1.0, 1.0]

@@ -1189,6 +1189,7 @@ PROMISES = "campaigns/test_promises.py"
 DEVICES = "campaigns/test_devices_of_campaigns.py"
 STORE = "service/test_store_reports.py"
 INTAKE = "service/test_intake.py"
+NEW = "service/test_new_reports.py"
 FENCED = "service/test_worker.py::test_who_is_no_longer_elected_writes_nothing"
 DELETION = "service/test_store_deletion.py"
 
@@ -1272,21 +1273,21 @@ SERVICE = (
     ),
     Mutation(
         "a second report with another key is accepted",
-        "service/store/reports.py",
+        "service/store/desk.py",
         "if row is not None and row.seq is not None:  # whatever the state is now",
         'if row is not None and row.seq is not None and bytes(row.key or b"") == submission.key:',
         (f"{STORE}::test_a_report_is_counted_once",),
     ),
     Mutation(
         "whoever is not invited takes part",
-        "service/store/reports.py",
+        "service/store/desk.py",
         "if self._invited is not None and participant not in self._invited:",
         "if self._invited is not None and not participant:",
         (f"{STORE}::test_only_who_was_invited_takes_part",),
     ),
     Mutation(
         "a place is free again after a withdrawal",
-        "service/store/reports.py",
+        "service/store/desk.py",
         "if row is not None and row.seq is not None:  # whatever the state is now",
         "if row is not None and row.seq is not None and not row.gone:",
         (f"{STORE}::test_a_withdrawn_report_is_deleted_and_its_place_stays_taken",),
@@ -1314,14 +1315,14 @@ SERVICE = (
     ),
     Mutation(
         "a report is counted again once another wave is open",
-        "service/store/reports.py",
-        "if self._open_wave > 1:",
-        "if self._open_wave > 1000:",
+        "service/store/desk.py",
+        "if wave.open_number > 1:",
+        "if wave.open_number > 1000:",
         (f"{STORE}::test_a_report_that_is_sent_again_after_a_wave_has_opened_is_not_counted_again",),
     ),
     Mutation(
         "reports come in whatever the state is",
-        "service/store/reports.py",
+        "service/store/locked_wave.py",
         'return None if state.state == "open" else closed(state.state)',
         "return None",
         (f"{STORE}::test_reports_come_in_only_while_a_campaign_is_open",),
@@ -1342,9 +1343,9 @@ SERVICE = (
     ),
     Mutation(
         "no lock is taken while reports are counted",
-        "service/store/reports.py",
-        "select(waves).where(waves.c.campaign == number, waves.c.wave == self.wave).with_for_update()",
-        "select(waves).where(waves.c.campaign == number, waves.c.wave == self.wave)",
+        "service/store/locked_wave.py",
+        "            .with_for_update()\n",
+        "",
         ("service/test_store_races.py::test_closing_waits_for_reports_that_are_being_written",),
     ),
     Mutation(
@@ -1357,12 +1358,75 @@ SERVICE = (
     Mutation(
         "answered before the commit",
         "service/intake.py",
-        "                for desk in desks.values():\n                    desk.close()\n",
-        "                for desk in desks.values():\n                    desk.close()\n"
-        "                for job, own in zip(jobs, outcomes, strict=True):\n"
-        "                    job.outcomes = own\n"
-        "                self._answer(jobs)\n",
+        "            for desk in desks.values():\n                desk.close()\n",
+        "            for desk in desks.values():\n                desk.close()\n"
+        "            for job, own in zip(jobs, outcomes, strict=True):\n"
+        "                job.outcomes = own\n"
+        "            self._answer(jobs)\n",
         (f"{INTAKE}::test_a_commit_that_fails_is_no_acceptance",),
+    ),
+    Mutation(
+        "whoever is there already is taken to be new",
+        "service/store/bulk.py",
+        'f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows)',
+        'f"INSERT OR IGNORE INTO {table.name} ({names}) VALUES ({marks})", list(rows)',
+        (f"{NEW}::test_the_database_refuses_a_participant_who_is_there",),
+    ),
+    Mutation(
+        "strangers are inserted without an invitation",
+        "service/store/locked_wave.py",
+        "            and not self.campaign.invited\n",
+        "",
+        (f"{NEW}::test_strangers_are_not_invited",),
+    ),
+    Mutation(
+        "new reports are inserted whatever the state is",
+        "service/store/locked_wave.py",
+        "            self.refusal is None\n            and ",
+        "            ",
+        (f"{NEW}::test_a_campaign_that_is_not_open_takes_nobody",),
+    ),
+    Mutation(
+        "a report of an earlier wave is inserted into a later one",
+        "service/store/locked_wave.py",
+        "and self.open_number == self.number == 1",
+        "and self.number == 1",
+        (f"{NEW}::test_later_waves_know_the_reports_of_earlier_ones",),
+    ),
+    Mutation(
+        "a report of another round is inserted",
+        "service/store/locked_wave.py",
+        "            and all(each.round is None or each.round == self.round for each in submissions)\n",
+        "",
+        (f"{NEW}::test_a_report_of_another_round_or_wave_is_refused",),
+    ),
+    Mutation(
+        "bodies that wait are not counted",
+        "service/bodies.py",
+        "return self._waiting <= self._most",
+        "return size <= self._most",
+        ("service/test_sizes.py::test_bodies_that_wait_together_have_a_limit",),
+    ),
+    Mutation(
+        "bodies that are done with stay counted",
+        "service/bodies.py",
+        "        self._bodies.take(-self._size)\n",
+        "",
+        ("service/test_sizes.py::test_who_stops_sending_is_not_waited_for",),
+    ),
+    Mutation(
+        "an object twice in one report is received",
+        "local/perturbed.py",
+        " or sum(map(len, map(dict, payloads))) < len(pairs):",
+        ":",
+        ("local/test_kept_rows.py::test_claims_of_a_report_may_come_in_any_order_and_no_object_twice",),
+    ),
+    Mutation(
+        "who takes reports away is not written down",
+        "service/api/results.py",
+        '    _note(service, operator, campaign, f"reports of wave {wave}")\n',
+        "",
+        ("service/test_http_contract.py::test_who_takes_reports_away_is_in_the_journal",),
     ),
     Mutation(
         "a report that could not be written is acknowledged",

@@ -125,6 +125,18 @@ def test_a_patch_that_changes_nothing_is_refused(server: Server) -> None:
         assert_problem(ann.patch(f"/campaigns/{campaign['id']}", json=nothing), 422)
 
 
+def test_who_takes_reports_away_is_in_the_journal(server: Server) -> None:
+    ann = operator(server)
+    campaign = create(ann)
+    own = f"/campaigns/{campaign['id']}"
+    send(server.client(), campaign, "p")
+    for path in ("/reports.parquet", "/bundle.zip"):
+        assert ann.get(own + path).status_code == 200
+    journal = ann.get(f"{own}/journal").json()["entries"]
+    taken = [entry["detail"] for entry in journal if entry["action"] == "download"]
+    assert taken == ["reports of wave 1", "bundle of wave 1"]
+
+
 def test_times_are_iso_8601_in_utc(server: Server) -> None:
     ann = operator(server)
     campaign = create(ann, state="closed", retention="2099-12-31T23:00:00-01:00")

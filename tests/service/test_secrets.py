@@ -22,7 +22,7 @@ from crowdveil.service.guard import HEADERS
 from crowdveil.service.store import operators
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.schema import metadata
-from devices import KINDS, Json, create, database_of, operator, report, submission, until
+from devices import KINDS, Json, create, database_of, operator, report, send, submission, until
 from serving import Server, closed_result
 
 PASSWORD = "PASSWORD-correct-horse-battery"
@@ -291,11 +291,24 @@ def test_the_journal_has_every_kind_of_action(server: Server, seen: Seen) -> Non
     ]
     assert len({entry["operator"] for entry in entries}) == 1
     assert bob.get(f"{own}/results").status_code == 200
+    open_to_all = create(ann)
+    send(server.client(), open_to_all, "p")
+    assert ann.get(f"/campaigns/{open_to_all['id']}/reports.parquet").status_code == 200
     assert ann.delete(own).status_code == 204
     table = metadata.tables["journal"]
     with database_of(server) as connection:
         actions = set(connection.execute(select(table.c.action)).scalars())
-    assert actions == {"added", "sign in", "sign out", "create", "change", "invite", "share", "delete"}
+    assert actions == {
+        "added",
+        "sign in",
+        "sign out",
+        "create",
+        "change",
+        "invite",
+        "share",
+        "download",
+        "delete",
+    }
 
 
 def test_the_journal_has_what_was_done_by_command(

@@ -61,8 +61,18 @@ class Certificate:
 
     def levels(self) -> list[Level]:
         """What the promise is worth for a claim and for a person."""
-        number = self.public.get("objects" if self.kind == "reports" else "claims_of_a_user")
-        return levels(self.promise, self.user_promise, number)
+        return levels(self.promise, self.user_promise, self._number())
+
+    def _number(self) -> Any:
+        """How many claims a user has, or answers."""
+        return self.public.get("objects" if self.kind == "reports" else "claims_of_a_user")
+
+    def _together_better_than_apart(self) -> bool:
+        """Whether all claims of a user are protected better than by epsilon times their number."""
+        one, together = self.promise, self.user_promise
+        if not isinstance(one, Guarantee) or not isinstance(together, Guarantee) or not self._number():
+            return False
+        return bool(together.epsilon < 0.999 * self._number() * one.epsilon)
 
     def not_promised(self) -> list[str]:
         """What a reader might believe to be promised, and is not."""
@@ -77,9 +87,10 @@ class Certificate:
         if self.promise.unit in ("claim", "cell"):
             things = {"claim": "claims", "cell": "answers"}[self.promise.unit]
             faster = ", with a delta that grows faster than that" if self.promise.delta else ""
-            lines.append(
-                f"a user's {things} together are protected only by epsilon times their number{faster}"
-            )
+            worth = "only by epsilon times their number" + faster
+            if self._together_better_than_apart():
+                worth = "less than each of them: the levels say how much"
+            lines.append(f"a user's {things} together are protected {worth}")
         if self.promise.unit != "record":
             lines.append("a person who took part under several names is protected as several users")
         if self.promise.adjacency == "replace-or-not-last":

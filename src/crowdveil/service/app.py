@@ -24,7 +24,7 @@ from crowdveil.service.api import campaigns, health, operators, reports, results
 from crowdveil.service.guard import Guard
 from crowdveil.service.intake import UNAVAILABLE
 from crowdveil.service.openapi import document
-from crowdveil.service.problems import TYPE, Refusal, Refused, TooLarge
+from crowdveil.service.problems import TYPE, Refusal, Refused, Unread
 from crowdveil.service.settings import Settings
 from crowdveil.service.state import State
 from crowdveil.version import __version__
@@ -71,7 +71,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for router in (reports.router, results.router, campaigns.router, operators.router, health.router):
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(TooLarge, _refused)
+    app.add_exception_handler(Unread, _refused)
     app.add_exception_handler(CrowdveilError, _unusable)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -97,7 +97,7 @@ def _response(refusal: Refusal, **more: Any) -> Response:
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused | TooLarge)
+    assert isinstance(error, Refused | Unread)
     return _response(error.refusal)
 
 

@@ -17,9 +17,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crowdveil.service.api.addresses import address_of
+from crowdveil.service.bodies import Bodies
 from crowdveil.service.logs import place_of
 from crowdveil.service.metrics import REQUESTS, SECONDS
-from crowdveil.service.problems import BUG, TYPE, Refusal, Refused, TooLarge
+from crowdveil.service.problems import BUG, TYPE, Refusal, Refused
 from crowdveil.service.state import State
 
 HEADERS = {
@@ -44,7 +45,7 @@ class Guard:
     """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, service: State) -> None:
-        self._app, self._service = app, service
+        self._app, self._service, self._bodies = app, service, Bodies(service.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -63,12 +64,13 @@ class Guard:
                 headers["X-Request-Id"] = request_id
             await send(message)
 
+        body = self._bodies.body(receive, self._too_large(scope), self._most(scope))
         try:
             refusal = self._refusal(scope)
             if refusal is not None:
                 await _problem(refusal, answer)
             else:
-                await self._app(scope, self._bounded(scope, receive), answer)
+                await self._app(scope, body.receive, answer)
         except ClientDisconnect:
             status = GONE
         except Exception as error:
@@ -82,6 +84,7 @@ class Guard:
             if status == 0:
                 await _problem(BUG, answer)
         finally:
+            body.release()
             self._count(scope, status, time.perf_counter() - began, request_id)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
@@ -105,19 +108,6 @@ class Guard:
         return Refusal(
             413, "size", f"a request here has at most {self._most(scope):,} bytes: nothing was kept"
         )
-
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        most, got = self._most(scope), 0
-
-        async def bounded() -> Message:
-            nonlocal got
-            message = await receive()
-            got += len(message.get("body", b""))
-            if got > most:
-                raise TooLarge(self._too_large(scope))
-            return message
-
-        return bounded
 
     def _count(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         route = _route(scope)

@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from crowdveil.service.models import Problem
 from crowdveil.service.problems import TITLES, TYPE
 
-ALWAYS = (413, 422, 429, 500, 503)  # whatever is asked
+ALWAYS = (408, 413, 422, 429, 500, 503)  # whatever is asked
 Responses = dict[int | str, dict[str, Any]]
 
 _UNUSED = ("HTTPValidationError", "ValidationError")

@@ -16,6 +16,7 @@ TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "Not allowed here",
+    408: "Too slow",
     409: "Not in this state",
     413: "Too large",
     415: "Another type is needed",
@@ -56,8 +57,8 @@ class Refused(Exception):  # noqa: N818, it reads as what happened
         self.refusal = Refusal(status, code, detail, headers or {})
 
 
-class TooLarge(HTTPException):
-    """A body that turns out too long while it is read; the framework lets errors of this class through."""
+class Unread(HTTPException):
+    """A body that is not read to its end; the framework lets errors of this class through."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.status)

@@ -25,5 +25,6 @@ class Settings(BaseSettings):
     sign_ins_per_minute: int = Field(default=10, ge=1, description="Of one address.")
     body_bytes: int = Field(default=2**20, ge=1024, description="Of a request that is no batch.")
     batch_bytes: int = Field(default=2**25, ge=1024)
+    waiting_bytes: int = Field(default=2**28, ge=1024, description="Of all bodies that wait in one process.")
     batch_lines: int = Field(default=10_000, ge=1)
     worker: bool = Field(default=True, description="Whether this server stands for the background work.")

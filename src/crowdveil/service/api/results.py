@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
-from crowdveil.service.auth import Service, Viewed
+from crowdveil.service.auth import Service, SignedIn, Viewed
 from crowdveil.service.models import ResultsOut
 from crowdveil.service.openapi import Responses, problems
 from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
-from crowdveil.service.store import campaigns, results
+from crowdveil.service.store import campaigns, operators, results
 from crowdveil.service.store.campaigns import Kept
+from crowdveil.service.store.operators import Operator
 
 PROBLEMS = problems(401, 404, 409)
 WaveQuery = Annotated[int | None, Query(ge=1, le=1000, description="By default the one that is open.")]
@@ -117,9 +118,11 @@ def records(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery 
     response_class=Response,
     responses=_binary(PARQUET),
 )
-def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
-    """What `crowdveil discover` reads; users are places."""
-    content = _exports().reports_file(service.database, campaign, opened(campaign, wave))
+def reports(service: Service, campaign: Viewed, operator: SignedIn, wave: WaveQuery = None) -> Response:
+    """What `crowdveil discover` reads; users are places. The journal says who took it."""
+    wave = opened(campaign, wave)
+    content = _exports().reports_file(service.database, campaign, wave)
+    _note(service, operator, campaign, f"reports of wave {wave}")
     return _file(content, PARQUET, "reports.parquet")
 
 
@@ -129,10 +132,11 @@ def reports(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Respo
     response_class=Response,
     responses=_binary("application/zip"),
 )
-def bundle(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
-    """Results, reports, certificate, ledger and a page to read."""
+def bundle(service: Service, campaign: Viewed, operator: SignedIn, wave: WaveQuery = None) -> Response:
+    """Results, reports, certificate, ledger and a page to read. The journal says who took it."""
     wave = opened(campaign, wave)
     content = _exports().bundle(service.database, campaign, wave, current(service, campaign, wave))
+    _note(service, operator, campaign, f"bundle of wave {wave}")
     return _file(content, "application/zip", "bundle.zip")
 
 
@@ -155,6 +159,12 @@ def _table(service: State, campaign: Kept, wave: int | None, name: Table, ending
     content = _exports().table(service.database, campaign, opened(campaign, wave), name, ending)
     kind = f"{CSV}; charset=utf-8" if ending == "csv" else PARQUET
     return _file(content, kind, f"{name}.{ending}")
+
+
+def _note(service: State, operator: Operator, campaign: Kept, what: str) -> None:
+    """Reports are what devices sent: who takes them away is written down first."""
+    with service.database.writing() as connection:
+        operators.note(connection, operator.name, "download", campaign.id, what)
 
 
 def _exports() -> Any:

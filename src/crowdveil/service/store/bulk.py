@@ -23,15 +23,12 @@ def insert_rows(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
     """Insert rows of values of these columns; all of them, or an error."""
-    names = ", ".join(columns)
-    if connection.dialect.name == "sqlite":
-        marks = ", ".join("?" * len(columns))
-        connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))  # noqa: S608
-    elif len(rows) <= FEW:
-        marks = ", ".join(["%s"] * len(columns))
-        connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))  # noqa: S608
-    else:
+    names, sqlite = ", ".join(columns), connection.dialect.name == "sqlite"
+    if not sqlite and len(rows) > FEW:
         _copy(connection, f"COPY {table.name} ({names}) FROM STDIN (FORMAT BINARY)", table, columns, rows)
+        return
+    marks = ", ".join(["?" if sqlite else "%s"] * len(columns))
+    connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))  # noqa: S608
 
 
 def _copy(
