@@ -71,7 +71,8 @@ def test_figures_in_the_documentation_are_the_ones_that_were_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    "benchmark", ["release", "growth", "noise", "startup", "truth", "truth-large", "sparse", "records"]
+    "benchmark",
+    ["release", "growth", "noise", "startup", "truth", "truth-large", "sparse", "records", "service"],
 )
 def test_figures_of_speed_are_the_ones_that_were_measured(benchmark: str) -> None:
     """docs/performance.md holds what benchmarks/results holds, and every bar was met."""

@@ -1429,6 +1429,13 @@ SERVICE = (
         ("service/test_http_contract.py::test_who_takes_reports_away_is_in_the_journal",),
     ),
     Mutation(
+        "a certificate is silent about other waves",
+        "campaigns/campaign.py",
+        '{**certificate.public, "waves": self.waves}',
+        "certificate.public",
+        ("service/test_http_results.py::test_certificates_say_that_there_are_other_waves",),
+    ),
+    Mutation(
         "a report that could not be written is acknowledged",
         "service/intake.py",
         "job.outcomes = [UNAVAILABLE] * job.size",

@@ -6,12 +6,14 @@ import io
 import json
 import zipfile
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import polars as pl
 import pytest
 from sqlalchemy import select
 
+from crowdveil.certificates.reading import read_text
 from crowdveil.service.store.schema import metadata
 from devices import (
     KINDS,
@@ -72,10 +74,10 @@ def test_a_campaign_that_nobody_answered_closes_with_an_empty_result(server: Ser
         assert (last.get("truths") or last.get("tables") or []) == []
 
 
-def closed(server: Server, kind: str) -> tuple[httpx.Client, Json, Json]:
+def closed(server: Server, kind: str, **more: Any) -> tuple[httpx.Client, Json, Json]:
     """An operator, a closed campaign with reports, and its result."""
     ann = operator(server)
-    campaign = create(ann, KINDS[kind])
+    campaign = create(ann, KINDS[kind], **more)
     fill(server.client(), campaign, 6)
     return ann, campaign, closed_result(ann, campaign["id"])
 
@@ -150,6 +152,20 @@ def test_a_bundle_holds_everything(server: Server, kind: str) -> None:
         assert json.loads(archive.read("ledger.json"))["entries"][0]["reports"] == 6
         assert archive.read("reports.parquet") == ann.get(f"{address}/reports.parquet").content
         assert campaign["title"] in archive.read("public.html").decode()
+
+
+@pytest.mark.parametrize("waves", [1, 3])
+def test_certificates_say_that_there_are_other_waves(server: Server, waves: int) -> None:
+    ann, campaign, _ = closed(server, "records", waves=waves)
+    address = f"/campaigns/{campaign['id']}"
+    with zipfile.ZipFile(io.BytesIO(ann.get(f"{address}/bundle.zip").content)) as archive:
+        stated = [json.loads(archive.read("certificate.json"))]
+        for name in ("records.parquet", "reports.parquet"):
+            written = pl.read_parquet_metadata(io.BytesIO(archive.read(name)))["crowdveil"]
+            stated.append(read_text(written, name).certificate.to_dict())
+    for certificate in stated:
+        assert certificate["public"].get("waves", 1) == waves
+        assert any("in other waves" in line for line in certificate["not_promised"]) == (waves > 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)

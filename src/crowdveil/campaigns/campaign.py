@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, get_args
@@ -13,6 +13,7 @@ from crowdveil.campaigns.kind import Kind, text_of
 from crowdveil.campaigns.registry import KINDS
 from crowdveil.campaigns.request import options_of
 from crowdveil.campaigns.statement import Admission, checked_promise, guarantee
+from crowdveil.certificates.certificate import Certificate
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.local.wire import VERSION
 
@@ -78,6 +79,12 @@ class Campaign:
     def guarantee(self) -> dict[str, Any]:
         """What is promised and what is not."""
         return guarantee(self.kind, self.admission, self.waves)
+
+    def of_one_wave(self, certificate: Certificate) -> Certificate:
+        """A certificate of what one wave gave, which says so where there are others."""
+        if self.waves == 1:
+            return certificate
+        return replace(certificate, public={**certificate.public, "waves": self.waves})
 
     def to_dict(self) -> dict[str, Any]:
         """The public document: all that a device needs to perturb and to refuse."""

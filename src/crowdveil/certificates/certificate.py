@@ -95,6 +95,8 @@ class Certificate:
             lines.append("a person who took part under several names is protected as several users")
         if self.promise.adjacency == "replace-or-not-last":
             lines.append("who and what is on the lists of users and objects is not protected")
+        if "waves" in self.public:
+            lines.append("what a person reported in other waves of the campaign adds up with this one")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

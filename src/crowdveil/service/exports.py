@@ -61,9 +61,16 @@ def parquet(frame: pl.DataFrame, certificate: Certificate | None = None) -> byte
     return buffer.getvalue()
 
 
-def reports_of(reports: Gathered) -> bytes:
-    """All reports as `discover` reads them."""
-    return parquet(*reports.exported())
+def reports_of(campaign: Kept, reports: Gathered) -> bytes:
+    """All reports of a wave as `discover` reads them."""
+    frame, certificate = reports.exported()
+    return parquet(frame, campaign.campaign.of_one_wave(certificate))
+
+
+def published(campaign: Kept, name: str, frame: pl.DataFrame) -> bytes:
+    """A table of a wave's result, with its certificate if it carries one."""
+    frame, certificate = campaign.campaign.kind.published(name, frame)
+    return parquet(frame, certificate and campaign.campaign.of_one_wave(certificate))
 
 
 def reports_file(database: Database, campaign: Kept, wave: int) -> bytes:
@@ -75,7 +82,7 @@ def reports_file(database: Database, campaign: Kept, wave: int) -> bytes:
     reports = gathered(database, campaign, wave)
     if reports is None:
         raise Refused(409, "no-reports", "nobody has reported in this wave")
-    return reports_of(reports)
+    return reports_of(campaign, reports)
 
 
 def table(database: Database, campaign: Kept, wave: int, name: str, ending: str) -> bytes:
@@ -109,7 +116,7 @@ def page(campaign: Kept, current: dict[str, Any]) -> str:
 
 def bundle(database: Database, campaign: Kept, wave: int, current: dict[str, Any]) -> bytes:
     """Everything about a wave in one zip file."""
-    document = json.loads(campaign.document)
+    document, frozen = json.loads(campaign.document), campaign.campaign
     with database.reading() as connection:
         ledger = campaigns.ledger(connection, campaign)
         names = ("marginals", "records") if document["kind"] == "records" else ("truths", "weights")
@@ -118,12 +125,12 @@ def bundle(database: Database, campaign: Kept, wave: int, current: dict[str, Any
         }
     files: dict[str, bytes] = {
         "campaign.json": to_json({"id": campaign.id, **document}).encode(),
-        "certificate.json": to_json(campaign.campaign.kind.certificate().to_dict()).encode(),
+        "certificate.json": to_json(frozen.of_one_wave(frozen.kind.certificate()).to_dict()).encode(),
         "ledger.json": to_json(
             {
                 "campaign": campaign.id,
                 "entries": ledger,
-                "all_waves": campaign.campaign.guarantee["all_waves"],
+                "all_waves": frozen.guarantee["all_waves"],
             }
         ).encode(),
         "results.json": to_json(current).encode(),

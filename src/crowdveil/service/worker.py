@@ -171,7 +171,7 @@ class Worker:
         began = time.monotonic()
         reports = exports.gathered(self._database, wave.campaign, wave.wave)
         result = _nothing(wave) if reports is None else reports.result()
-        files = {} if reports is None else {"reports.parquet": exports.reports_of(reports)}
+        files = {} if reports is None else {"reports.parquet": exports.reports_of(wave.campaign, reports)}
         counted = (*counts(self._database, wave.campaign, wave.wave), time.monotonic() - began)
         self._write(wave, result, KeptResult(wave.as_of, False, *counted, result.summary), files)
 
@@ -179,9 +179,8 @@ class Worker:
         self, wave: Wave, result: Result, kept: KeptResult, files: Mapping[str, bytes] | None = None
     ) -> None:
         """Keep a result, unless somebody else does the work now, or the campaign has gone on meanwhile."""
-        kind = wave.campaign.campaign.kind
         content = {
-            f"{name}.parquet": exports.parquet(*kind.published(name, frame))
+            f"{name}.parquet": exports.published(wave.campaign, name, frame)
             for name, frame in result.tables.items()
         }
         with self._database.writing() as connection:

@@ -60,7 +60,8 @@ def check_pairs(schema: Schema) -> None:
 
 def promise(questions: Sequence[Question]) -> Guarantee:
     """The promise to whoever answers one of these questions, once: the largest epsilon among them."""
-    return max((question.oracle.promise() for question in questions), key=lambda promise: promise.epsilon)
+    oracles = {question.oracle for question in questions}
+    return max((oracle.promise() for oracle in oracles), key=lambda promise: promise.epsilon)
 
 
 def singles(schema: Schema, epsilon: float) -> list[Question]:

@@ -83,7 +83,8 @@ class SamPrivSyn:
             raise ParameterError("SamPrivSyn asks about pairs: there must be at least two columns")
         question_plan.check_pairs(schema)
         pairs = [(pair, tuple(schema.sizes[column] for column in pair)) for pair in _pairs(schema)]
-        return tuple(Question(pair, sizes, SplitKRR.of(self.epsilon, sizes)) for pair, sizes in pairs)
+        oracles = {sizes: SplitKRR.of(self.epsilon, sizes) for sizes in {sizes for _, sizes in pairs}}
+        return tuple(Question(pair, sizes, oracles[sizes]) for pair, sizes in pairs)
 
     def round_ends(self, people: int) -> range:
         """A round for each batch; the last one may be smaller."""
