@@ -119,8 +119,9 @@ def test_later_waves_know_the_reports_of_earlier_ones(store: Database, looked_up
     campaign = next_wave(store, campaign, 2)
     assert sent(store, [(campaign, [entry(campaign, "ann")])]) == [[200]]
     assert sent(store, [(campaign, [entry(campaign, "ann", "new key")])]) == [[201]]
-    assert looked_up == [1, 1]
-    assert (counts(store, campaign, 1), counts(store, campaign, 2)) == ((1, 1, 0), (1, 1, 0))
+    assert sent(store, [(campaign, [entry(campaign, "bob")])]) == [[201]]
+    assert looked_up == [1, 1, 1]
+    assert (counts(store, campaign, 1), counts(store, campaign, 2)) == ((1, 1, 0), (2, 2, 0))
 
 
 def test_the_database_refuses_a_participant_who_is_there(store: Database) -> None:
