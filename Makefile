@@ -45,10 +45,9 @@ check: setup
 packages:
 	@sh tests/system_packages.sh
 
-# The tests of a file share its servers, so they run in one process.
 # Coverage: the total is compared with the floor in pyproject.toml; build/coverage/pages shows it by line.
 test: check packages
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=html
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=html
 
 audit: setup
 	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/operations tests/service tests/client

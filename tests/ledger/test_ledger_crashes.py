@@ -21,6 +21,8 @@ from charging import TENTH, only, raw, spend, spent
 
 from crowdveil.ledger import BudgetExceeded, Ledger
 
+KILLS, ENOUGH = 200, 10
+
 
 @pytest.fixture
 def book(tmp_path: Path) -> Ledger:
@@ -47,8 +49,8 @@ def test_of_processes_that_race_exactly_ten_get_a_tenth(book: Ledger) -> None:
 def test_killed_at_any_moment_the_ledger_never_shows_less_than_was_released(book: Ledger) -> None:
     charged, released = _crash(book, "charge-first")
     assert released <= charged
-    assert len(charged - released) >= 10, "too few were killed between charge and release to say anything"
-    assert len(released) >= 10
+    assert len(charged - released) >= ENOUGH, "too few were killed between charge and release to say anything"
+    assert len(released) >= ENOUGH
     assert spent(book) == Decimal("0.1") * len(charged)
     for entry in book.entries():
         assert entry.released is None or entry.method in released
@@ -61,8 +63,8 @@ def test_the_crash_test_would_notice_a_release_before_its_charge(book: Ledger) -
 
 
 def _crash(book: Ledger, order: str) -> tuple[set[str], set[str]]:
-    """What was charged and what was released after 200 kills."""
-    assert _run("crash", book.path, order, 200).split() == ["200"]
+    """What was charged and what was released after 200 kills, or more on a slow machine."""
+    assert int(_run("crash", book.path, order)) >= KILLS
     with raw(book) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -125,12 +127,15 @@ def _release_for_ever(book: Ledger, order: str) -> int:
         book.completed(charge)
 
 
-def _kill_again_and_again(book: Ledger, order: str, kills: int) -> None:
-    """Four processes at a time that charge and release, each killed at a moment of its own."""
+def _kill_again_and_again(book: Ledger, order: str) -> None:
+    """Four processes at a time that charge and release, each killed at a moment of its own.
+
+    It goes on until enough were killed between charge and release.
+    """
     _released_folder(book).mkdir()
     moments = random.Random(1)
     killed = 0
-    while killed < kills:
+    while killed < KILLS or (killed < 10 * KILLS and _between(book) < ENOUGH):
         children = [_fork(lambda: _release_for_ever(book, order)) for _ in range(4)]
         for child in children:
             time.sleep(moments.uniform(0, 0.03))
@@ -141,8 +146,13 @@ def _kill_again_and_again(book: Ledger, order: str, kills: int) -> None:
     print(killed)
 
 
+def _between(book: Ledger) -> int:
+    """How many did one of both and not the other."""
+    return abs(len(book.entries()) - len(list(_released_folder(book).iterdir())))
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "race":
         _race(Ledger(sys.argv[2]), int(sys.argv[3]))
     else:
-        _kill_again_and_again(Ledger(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+        _kill_again_and_again(Ledger(sys.argv[2]), sys.argv[3])
