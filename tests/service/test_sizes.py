@@ -54,6 +54,8 @@ def test_what_is_too_large_is_refused_whole(small: Server) -> None:
         (device, reports, padded, JSON),
         (device, f"{reports}/batch", padded, NDJSON),
         (device, f"{reports}/batch", many, NDJSON),
+        (device, f"{reports}/batch", b"\n" * (2 * LINES + 1), NDJSON),
+        (device, f"{reports}/batch", sent + b"\n" + b"[" * (BODY + 1), NDJSON),
         (device, f"/campaigns/{campaign['id']}/places/batch", padded, NDJSON),
         (device, "/tokens", large, JSON),
     ):
@@ -61,7 +63,9 @@ def test_what_is_too_large_is_refused_whole(small: Server) -> None:
             answer = client.post(path, content=pieces, headers=headers)
             assert_problem(answer, 413)
             assert rows(small) == before
-    assert_problem(device.request("GET", f"/campaigns/{campaign['id']}", content=padded), 413)
+    for method, path in (("GET", ""), ("PUT", "/roles/batch"), ("PUT", "/reports/batch")):
+        answer = device.request(method, f"/campaigns/{campaign['id']}{path}", content=b"{}" + b" " * BODY)
+        assert_problem(answer, 413)
     assert httpx.get(f"{small.url}/readyz").status_code == 200
 
 

@@ -41,6 +41,9 @@ GONE = 499  # in counts and logs: whoever asked went away before the request was
 log = structlog.get_logger("crowdveil.requests")
 
 
+BATCHES = ("/places/batch", "/reports/batch")
+
+
 class Guard:
     """The outermost layer of the application."""
 
@@ -102,7 +105,8 @@ class Guard:
 
     def _most(self, scope: Scope) -> int:
         settings = self._service.settings
-        return settings.batch_bytes if scope["path"].endswith("/batch") else settings.body_bytes
+        batch = scope["method"] == "POST" and scope["path"].endswith(BATCHES)
+        return settings.batch_bytes if batch else settings.body_bytes
 
     def _too_large(self, scope: Scope) -> Refusal:
         return Refusal(

@@ -127,16 +127,22 @@ async def _lines(service: State, request: Request) -> list[bytes]:
         "application/jsonl",
     ):
         raise Refused(415, "type", f"a batch is {NDJSON}: a JSON object in each line")
-    lines = [line for line in (await request.body()).split(b"\n") if line.strip()]
-    most = service.settings.batch_lines
+    body, most, longest = await request.body(), service.settings.batch_lines, service.settings.body_bytes
+    if body.count(b"\n") > 2 * most:  # before they are split, which takes many times their memory
+        raise _too_many(most)
+    lines = [line for line in map(bytes.strip, body.split(b"\n")) if line]
     if not lines:
         raise Refused(422, "empty", "there is no line in this batch")
     if len(lines) > most:
-        raise Refused(
-            413, "lines", f"a batch has at most {most:,} lines: nothing was kept, send fewer at once"
-        )
+        raise _too_many(most)
+    if max(map(len, lines)) > longest:
+        raise Refused(413, "size", f"a line has at most {longest:,} bytes: nothing was kept")
     service.limits.check("reports", address_of(request), len(lines))
     return lines
+
+
+def _too_many(most: int) -> Refused:
+    return Refused(413, "lines", f"a batch has at most {most:,} lines: nothing was kept, send fewer at once")
 
 
 async def _answers(

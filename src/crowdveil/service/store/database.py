@@ -192,7 +192,7 @@ def _take_turn(connection: Any) -> None:
                 connection.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise OperationalError("BEGIN IMMEDIATE", None, error) from error
             time.sleep(TURN_SECONDS)
     finally:
