@@ -23,7 +23,9 @@ class Settings(BaseSettings):
     requests_per_minute: int = Field(default=1200, ge=1, description="Of one address.")
     reports_per_minute: int = Field(default=60_000, ge=1, description="Of one address.")
     sign_ins_per_minute: int = Field(default=10, ge=1, description="Of one address.")
-    body_bytes: int = Field(default=2**20, ge=1024, description="Of a request that is no batch.")
+    body_bytes: int = Field(
+        default=2**20, ge=1024, description="Of a request or a line; batches have their own."
+    )
     batch_bytes: int = Field(default=2**25, ge=1024)
     waiting_bytes: int = Field(default=2**28, ge=1024, description="Of all bodies that wait in one process.")
     batch_lines: int = Field(default=10_000, ge=1)
