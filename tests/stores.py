@@ -15,7 +15,7 @@ from crowdveil.service.store import campaigns, operators
 from crowdveil.service.store.campaigns import Kept, State
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.desk import Desk
-from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.locked import LockedCampaign
 from crowdveil.service.store.reports import Opened, Submission, digest, read_plans, withdraw
 from crowdveil.service.store.schema import reports, waves
 
@@ -78,7 +78,9 @@ def submit(
 ) -> list[int | str]:
     """What becomes of each of them in one transaction: a status, or the code of a refusal."""
     with database.writing() as connection:
-        desk = Desk(LockedWave(connection, campaign.intake, wave), [entry.participant for entry in entries])
+        desk = Desk(
+            LockedCampaign(connection, campaign.intake).wave(wave), [entry.participant for entry in entries]
+        )
         outcomes = [desk.submit(entry) for entry in entries]
         desk.close()
     return [each.code if isinstance(each, Refusal) else each for each in outcomes]
@@ -88,7 +90,7 @@ def seat(database: Database, campaign: Kept, token: str, *, wave: int = 1) -> As
     """The place of a participant, or the code of a refusal."""
     participant = digest(campaign.id, token)
     with database.writing() as connection:
-        desk = Desk(LockedWave(connection, campaign.intake, wave), [participant])
+        desk = Desk(LockedCampaign(connection, campaign.intake).wave(wave), [participant])
         where = desk.seat(participant)
         desk.close()
     return where.code if isinstance(where, Refusal) else where

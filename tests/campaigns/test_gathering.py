@@ -235,6 +235,18 @@ def test_the_plan_of_a_round_follows_from_the_reports() -> None:
     assert kind.next_round(gathered(campaign, [others]), 1) is None
 
 
+def test_the_plan_of_the_first_round_is_followed_if_it_was_kept() -> None:
+    """Another version may plan in another way: places were asked by the plan that was made then."""
+    kind, campaign, plans = in_rounds()
+    own = kind.first_round(1)
+    before = [kind.question(1, Asked(place), {}) for place in range(50)]
+    assert [kind.question(1, Asked(place), {0: own}) for place in range(50)] == before
+    other = {0: tuple(reversed(own)) if tuple(reversed(own)) != own else plans[1]}
+    assert [kind.question(1, Asked(place), other) for place in range(50)] != before
+    batch = kept(campaign, [Asked(place) for place in range(50)], other)
+    assert gathered(campaign, [batch], other).result().summary["tables"]
+
+
 def test_a_place_keeps_its_question_whatever_is_planned_later() -> None:
     kind, _, plans = in_rounds()
     before = [kind.question(1, Asked(place), {}) for place in range(50)]

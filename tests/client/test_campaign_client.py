@@ -84,7 +84,7 @@ def test_a_server_that_is_busy_and_recovers_gets_everything(
 ) -> None:
     campaign = opened(operator, kind)
     answer = ANSWER if kind == "sensing" else {"sport": "some", "age": 40, "smokes": "no"}
-    moods: tuple[Any, ...] = (BUSY, "pass", BUSY, (429, {"Retry-After": "0"}), (502, {}), "line", "line")
+    moods: tuple[Any, ...] = (BUSY, "pass", BUSY, (429, {"Retry-After": "0"}), (408, {}), "line", "line")
     with Moody(service.url, *moods) as moody, CampaignClient(f"{moody.url}/c/{campaign}") as client:
         delivery = Delivery(client, client.look(), memory)
         delivery.deliver([Person(f"person {number}", answer) for number in range(3)])

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import httpx
 import psycopg
 from sqlalchemy.engine import make_url
 
+from crowdveil.service.store.database import _take_turn
 from devices import assert_problem, create, operator, report, rows, send, submission, until
 from postgres import Postgres
 from serving import Server
@@ -170,3 +172,24 @@ def test_a_database_server_that_stops_and_starts_again_is_used_again(
     assert device.post(f"{address}/reports", json=lost).status_code == 201
     assert device.post(f"{address}/reports", json=kept).status_code == 200
     until(lambda: ann.get(f"{address}/results").json()["counted"] == 2)
+
+
+class Recovering:
+    """A connection to a file whose log is being recovered by somebody else when it begins to write."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    def execute(self, statement: str) -> None:
+        if statement == "BEGIN IMMEDIATE":
+            self.tries += 1
+            if self.tries < 3:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
+                raise error
+
+
+def test_a_log_that_is_being_recovered_is_waited_for() -> None:
+    connection = Recovering()
+    _take_turn(connection)
+    assert connection.tries == 3

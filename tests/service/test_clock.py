@@ -16,7 +16,7 @@ from crowdveil.service.store import campaigns, operators, results, times
 from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.desk import Desk
-from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.locked import LockedCampaign
 from crowdveil.service.store.reports import Submission, digest
 from crowdveil.service.store.schema import campaigns as campaigns_table
 from crowdveil.service.worker import Worker
@@ -56,7 +56,7 @@ def report(store: Database, campaign: Kept, who: str) -> Any:
     sent = kind.report_one({"east": 3.0}, Asked(0), rng=seeded(1))
     participant, key = digest(campaign.id, who), digest(campaign.id, f"key {who}")
     with store.writing() as connection:
-        desk = Desk(LockedWave(connection, campaign.intake, 1), [participant])
+        desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [participant])
         outcome = desk.submit(Submission(participant, key, sent))
         desk.close()
     return outcome

@@ -22,13 +22,16 @@ CAMPAIGNS = {
 }
 WIRES = {name: wire(asked(name), Asked(0)) for name in ("sensing", "sensing own ranges", "sparse")}
 
+NAMED: list[dict[str, Any]] = [{}, {"wave": 1}, {"wave": 1000, "round": 0}, {"round": 10**6}, {"wave": None}]
+
 
 def line(**parts: Any) -> bytes:
     return json.dumps(parts).encode()
 
 
 def good(name: str, number: int) -> bytes:
-    return line(participant=f"p{number}", key=f"k{number}", report=WIRES.get(name, {"any": "thing"}))
+    report = WIRES.get(name, {"any": "thing"})
+    return line(participant=f"p{number}", key=f"k{number}", report=report, **NAMED[number % len(NAMED)])
 
 
 def odd_lines() -> st.SearchStrategy[bytes]:
@@ -66,6 +69,16 @@ def test_usual_lines_are_read_together(name: str) -> None:
         for each in read
         if not isinstance(each, Refusal)
     )
+
+
+@pytest.mark.parametrize("odd", [{"wave": 0}, {"wave": 1001}, {"wave": True}, {"round": -1}, {"round": 1.0}])
+def test_an_odd_wave_or_round_is_refused_as_the_model_says(odd: dict[str, Any]) -> None:
+    campaign = CAMPAIGNS["sensing"]
+    given = [line(participant="p", key="k", report=WIRES["sensing"], **odd)]
+    with pytest.raises(InputError):
+        lines._read_together(campaign, given)
+    (read,) = lines.reports_in(campaign, given)
+    assert isinstance(read, Refusal)
 
 
 @given(st.sampled_from(sorted(CAMPAIGNS)), odd_lines(), st.integers(0, 2))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from crowdveil.service.intake import Entry, Intake, Outcome, Seat
+from crowdveil.service.intake import MOST_BYTES, Entry, Intake, Outcome, Seat
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.store.database import Database
-from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.locked import LockedCampaign
 from crowdveil.service.store.reports import Submission, digest
 from stores import counts, migrated, moved, next_wave, opened, rows, submission
 
@@ -124,14 +124,77 @@ def test_later_waves_know_the_reports_of_earlier_ones(store: Database, looked_up
     assert (counts(store, campaign, 1), counts(store, campaign, 2)) == ((1, 1, 0), (2, 2, 0))
 
 
+@pytest.mark.parametrize(("first", "second"), [(None, 1), (1, None), (1, 1), (2, None), (None, 2)])
+def test_a_report_is_counted_in_one_wave_whatever_its_copies_name(
+    store: Database, first: int | None, second: int | None
+) -> None:
+    campaign = next_wave(store, opened(store, waves=2), 2)
+    copies = [entry(campaign, "ann", wave=wave) for wave in (first, second)]
+    ((accepted, known),) = sent(store, [(campaign, [*copies])])
+    elsewhere = second is not None and (first or 2) != second
+    assert (accepted, known) == (201, "key" if elsewhere else 200)
+    assert [sent(store, [(campaign, [copy])])[0][0] for copy in copies] == [200, known]
+    assert counts(store, campaign, 1)[1] + counts(store, campaign, 2)[1] == 1
+
+
+def test_a_wave_may_be_named_where_it_is_the_only_one(store: Database, looked_up: list[int]) -> None:
+    campaign = opened(store, waves=2)
+    assert sent(store, [(campaign, [entry(campaign, "ann", wave=1), entry(campaign, "bob")])]) == [[201, 201]]
+    assert looked_up == []
+    assert sent(store, [(campaign, [entry(campaign, "eve", wave=2)])]) == [["wave"]]
+
+
+def test_what_was_sent_by_somebody_who_is_gone_is_not_read(store: Database) -> None:
+    campaign = opened(store)
+
+    async def run() -> None:
+        intake = Intake(store)
+        intake._loop = asyncio.get_running_loop()
+        gone = intake.enqueue_lines(campaign.intake, [b"x"], lambda *_: [entry(campaign, "ann")])
+        there = intake.enqueue(campaign.intake, entry(campaign, "bob"))
+        gone.cancel()
+        intake.start(asyncio.get_running_loop())
+        assert await there == [201]
+        await asyncio.to_thread(intake.stop)
+
+    asyncio.run(run())
+    assert counts(store, campaign) == (1, 1, 0)
+
+
+def test_long_lines_are_not_read_for_one_transaction(store: Database) -> None:
+    """Half of what may be read at once, three times over."""
+    campaign, read = opened(store), list[int]()
+    line = b"x" * (MOST_BYTES // 2)
+
+    def reader(_: Any, lines: Sequence[bytes]) -> list[Entry | Refusal]:
+        read.append(len(lines))
+        return [entry(campaign, f"{len(read)}")]
+
+    async def run() -> None:
+        intake = Intake(store)
+        intake._loop = asyncio.get_running_loop()
+        waiting = [intake.enqueue_lines(campaign.intake, [line], reader) for _ in range(3)]
+        first = intake._jobs.get()
+        assert first is not None
+        together, _ = intake._together(first)
+        assert len(together) == 2
+        for job in (*together,):
+            intake._jobs.put(job)
+        intake.start(asyncio.get_running_loop())
+        assert await asyncio.gather(*waiting) == [[201]] * 3
+        await asyncio.to_thread(intake.stop)
+
+    asyncio.run(run())
+
+
 def test_the_database_refuses_a_participant_who_is_there(store: Database) -> None:
     campaign = opened(store)
     with store.writing() as connection:
-        LockedWave(connection, campaign.intake, 1).insert_new([entry(campaign, "ann")])
+        LockedCampaign(connection, campaign.intake).wave(1).insert_new([entry(campaign, "ann")])
 
     def again() -> None:
         with store.writing() as connection:
-            wave = LockedWave(connection, campaign.intake, 1)
+            wave = LockedCampaign(connection, campaign.intake).wave(1)
             wave.insert_new([entry(campaign, f"new {at}") for at in range(100)] + [entry(campaign, "ann")])
 
     with pytest.raises(IntegrityError):

@@ -13,9 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from crowdveil.service import bodies
-from crowdveil.service.problems import Refusal, Unread
+from crowdveil.service import bodies, guard
+from crowdveil.service.bodies import Bodies, Body, Size
+from crowdveil.service.problems import Unread
 from crowdveil.service.settings import Settings
+from crowdveil.service.state import State
 from devices import SENSING, assert_problem, create, operator, report, rows, submission
 from serving import Server
 
@@ -83,7 +85,7 @@ def test_what_is_just_small_enough_is_taken_in_pieces_too(small: Server) -> None
 def test_bodies_that_wait_together_have_a_limit(tmp_path: Path, start: Callable[..., Server]) -> None:
     """Half a body is waited for; while it is there, others are told to come back, then they are served."""
     database = f"sqlite:///{tmp_path / 'service.sqlite3'}"
-    server = start(database, worker=False, batch_bytes=60_000, waiting_bytes=80_000)
+    server = start(database, worker=False, body_bytes=2000, batch_bytes=60_000, waiting_bytes=80_000)
     ann, device = operator(server), server.client()
     campaign = create(ann)
     path = f"/campaigns/{campaign['id']}/reports/batch"
@@ -109,42 +111,131 @@ def _until(ask: Callable[[], httpx.Response], status: int) -> httpx.Response:
     return answer
 
 
+class Parts:
+    """Parts of a body, some time apart; then silence."""
+
+    def __init__(self, *parts: bytes, apart: float = 0.0, whole: bool = False) -> None:
+        self._parts, self._apart, self._whole = list(parts), apart, whole
+
+    async def __call__(self) -> Any:
+        await asyncio.sleep(self._apart if self._parts else 0.3)
+        if not self._parts:
+            return {"type": "http.disconnect"}
+        body = self._parts.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(self._parts) or not self._whole}
+
+
+def status_of(body: Body) -> int:
+    """The status for which a body is refused; 200 if it is not."""
+
+    async def read() -> int:
+        try:
+            while (await body.receive()).get("more_body", False):
+                pass
+        except Unread as unread:
+            return unread.refusal.status
+        return 200
+
+    return asyncio.run(read())
+
+
 def test_who_stops_sending_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "PAUSE", 0.05)
-    parts = [{"type": "http.request", "body": b"abc", "more_body": True}]
+    monkeypatch.setattr(bodies, "GRACE", 0.05)
+    assert status_of(Body(Bodies(Settings()), "a", Parts(b"abc"), Size.of(100))) == 408
 
-    async def receive() -> Any:
-        if not parts:
-            await asyncio.sleep(30)
-        return parts.pop(0)
 
-    async def read() -> None:
-        waiting = bodies.Bodies(Settings(waiting_bytes=1024))
-        body = waiting.body(receive, Refusal(413, "size", "too large"), 100)
-        await body.receive()
-        with pytest.raises(Unread) as unread:
-            await body.receive()
-        assert unread.value.refusal.status == 408
-        body.release()
-        assert waiting.take(1024)  # all of it is free again
-
-    asyncio.run(read())
+def test_who_sends_a_byte_now_and_then_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part comes in time, but the whole does not; as many bytes as are usual give more time."""
+    monkeypatch.setattr(bodies, "GRACE", 0.2)
+    dribbled = Parts(*[b"x"] * 100, apart=0.05, whole=True)
+    assert status_of(Body(Bodies(Settings()), "a", dribbled, Size.of(1000))) == 408
+    monkeypatch.setattr(bodies, "RATE", 100)
+    quick = Parts(*[b"x" * 50] * 8, apart=0.05, whole=True)
+    assert status_of(Body(Bodies(Settings()), "a", quick, Size.of(1000))) == 200
 
 
 def test_after_the_body_a_connection_may_be_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever streams an answer waits for the other side to hang up."""
-    monkeypatch.setattr(bodies, "PAUSE", 0.01)
-    parts = [{"type": "http.request", "body": b"abc", "more_body": False}]
-
-    async def receive() -> Any:
-        if not parts:
-            await asyncio.sleep(0.1)
-            return {"type": "http.disconnect"}
-        return parts.pop(0)
+    monkeypatch.setattr(bodies, "GRACE", 0.1)
+    body = Body(Bodies(Settings()), "a", Parts(b"abc", whole=True), Size.of(100))
 
     async def read() -> None:
-        body = bodies.Bodies(Settings()).body(receive, Refusal(413, "size", "too large"), 100)
         await body.receive()
         assert await body.receive() == {"type": "http.disconnect"}
 
     asyncio.run(read())
+
+
+KIB = 1024
+SHARED = Settings(waiting_bytes=1000 * KIB, body_bytes=KIB, batch_bytes=100 * KIB)
+
+
+def test_an_address_has_a_share_and_leaves_room_for_others() -> None:
+    waiting, batch = Bodies(SHARED), Size.of(100 * KIB, weight=1)
+    mine = [Body(waiting, "mine", Parts(b"x" * 100 * KIB, whole=True), batch) for _ in range(3)]
+    assert [status_of(body) for body in mine] == [200, 200, 503]
+    others = [Body(waiting, f"{who}", Parts(b"x" * 100 * KIB, whole=True), batch) for who in range(8)]
+    assert [status_of(body) for body in others] == [200] * 7 + [503]
+    for body in (*mine, *others):
+        body.release()
+    assert waiting.take("mine", 250 * KIB)  # all of it is free again
+    assert not waiting.take("mine", 1)
+
+
+def test_small_bodies_are_not_counted_and_large_ones_for_what_is_read_from_them() -> None:
+    waiting = Bodies(Settings(waiting_bytes=KIB, body_bytes=100 * KIB, batch_bytes=KIB))  # one of the largest
+    for _ in range(200):
+        small = Body(waiting, "a", Parts(b"x" * bodies.SMALL, whole=True), Size.of(100 * KIB))
+        assert status_of(small) == 200
+    assert status_of(Body(waiting, "a", Parts(b"x" * 80 * KIB, whole=True), Size.of(100 * KIB))) == 200
+    assert status_of(Body(waiting, "a", Parts(b"x" * 30 * KIB, whole=True), Size.of(100 * KIB))) == 503
+
+
+@pytest.mark.parametrize("size", [0, 1, bodies.PART, bodies.PART + 1, 5 * bodies.PART])
+@pytest.mark.parametrize("more", [False, True])
+def test_an_answer_goes_out_in_parts(size: int, more: bool) -> None:
+    content = bytes(at % 251 for at in range(size))
+    parts = list(bodies.in_parts({"type": "http.response.body", "body": content, "more_body": more}))
+    assert b"".join(part["body"] for part in parts) == content
+    assert max(len(part["body"]) for part in parts) <= bodies.PART
+    assert [part["more_body"] for part in parts] == [True] * (len(parts) - 1) + [more]
+
+
+def test_whoever_does_not_read_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request ends, and what it held is free."""
+    monkeypatch.setattr(guard, "UNREAD", 0.05)
+    state = State.of(Settings(database=f"sqlite:///{tmp_path / 'service.sqlite3'}"))
+    sent: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body", False):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 10 * bodies.PART})
+
+    async def stuck(message: Any) -> None:
+        if len(sent) == 3:
+            await asyncio.sleep(60)
+        sent.append(len(message.get("body", b"")))
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/api/v1/campaigns/x/reports/batch", "headers": []}
+        outer = guard.Guard(app, state)
+        await asyncio.wait_for(outer(scope, Parts(b"x" * 50_000, whole=True), stuck), 10)
+        assert outer._bodies._waiting == 0
+
+    asyncio.run(run())
+    state.database.close()
+    assert sent == [0, bodies.PART, bodies.PART]
+
+
+def test_connections_have_a_limit(tmp_path: Path, start: Callable[..., Server]) -> None:
+    database = f"sqlite:///{tmp_path / 'service.sqlite3'}"
+    server = start(database, worker=False, connections=4)
+    host, _, port = server.url.removeprefix("http://").partition(":")
+
+    idle = [socket.create_connection((host, int(port))) for _ in range(4)]
+    assert _until(lambda: httpx.get(f"{server.url}/healthz"), 503)
+    for each in idle:
+        each.close()
+    assert _until(lambda: httpx.get(f"{server.url}/healthz"), 200)

@@ -12,10 +12,10 @@ from sqlalchemy import text
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.desk import Desk
-from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.locked import LockedCampaign
 from crowdveil.service.worker import Worker
 from postgres import Postgres
-from stores import counts, migrated, moved, opened, report, rows, submission, submit, withdrawn
+from stores import counts, migrated, moved, next_wave, opened, report, rows, submission, submit, withdrawn
 
 SENT = {"v": 1, "mechanism": "laplace", "payload": [["a", 5]]}
 
@@ -54,7 +54,7 @@ def test_closing_waits_for_reports_that_are_being_written(store: Database) -> No
     campaign = opened(store)
     entry = submission(campaign.intake, "ann", report=SENT)
     with store.writing() as connection:
-        desk = Desk(LockedWave(connection, campaign.intake, 1), [entry.participant])
+        desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [entry.participant])
         assert desk.submit(entry) == 201
         closing = Meanwhile(lambda: (moved(store, campaign, "closed"), counts(store, campaign))[1])
         assert closing.waits()
@@ -86,7 +86,7 @@ def test_two_reports_of_one_participant_at_once_are_one(store: Database) -> None
     campaign = opened(store)
     first, second = (submission(campaign.intake, "ann", key, SENT) for key in "xy")
     with store.writing() as connection:
-        desk = Desk(LockedWave(connection, campaign.intake, 1), [first.participant])
+        desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [first.participant])
         assert desk.submit(first) == 201
         other = Meanwhile(lambda: submit(store, campaign, [second]))
         assert other.waits()
@@ -95,11 +95,45 @@ def test_two_reports_of_one_participant_at_once_are_one(store: Database) -> None
     assert counts(store, campaign) == (1, 1, 0)
 
 
+def test_copies_of_a_report_in_two_waves_at_once_are_one(store: Database) -> None:
+    """The second one comes through another server, and does not see what the first has not committed yet."""
+    campaign = next_wave(store, opened(store, waves=2), 2)
+    entry = submission(campaign.intake, "ann", report=SENT)
+    with store.writing() as connection:
+        desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [entry.participant])
+        assert desk.submit(entry) == 201
+        copy = Meanwhile(lambda: submit(store, campaign, [entry], wave=2))
+        assert copy.waits()
+        desk.close()
+    assert copy.done() == [200]
+    assert (counts(store, campaign, 1), counts(store, campaign, 2)) == ((1, 1, 0), (0, 0, 0))
+
+
+def test_a_report_waits_for_a_wave_that_is_being_opened(store: Database) -> None:
+    campaign = opened(store, waves=2)
+    entry = submission(campaign.intake, "ann", report=SENT)
+
+    def into_the_open_wave() -> int:
+        with store.writing() as connection:
+            locked = LockedCampaign(connection, campaign.intake)
+            desk = Desk(locked.wave(locked.open_number), [entry.participant])
+            assert desk.submit(entry) == 201
+            desk.close()
+            return desk.wave
+
+    with store.writing() as connection:
+        campaigns.next_wave(connection, campaign, 2)
+        reporting = Meanwhile(into_the_open_wave)
+        assert reporting.waits()
+    assert reporting.done() == 2
+    assert counts(store, campaign, 2) == (1, 1, 0)
+
+
 def test_a_withdrawal_waits_for_the_report_and_closing_for_the_withdrawal(store: Database) -> None:
     campaign = opened(store)
     entry = submission(campaign.intake, "ann", report=SENT)
     with store.writing() as connection:
-        desk = Desk(LockedWave(connection, campaign.intake, 1), [entry.participant])
+        desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [entry.participant])
         desk.submit(entry)
         leaving = Meanwhile(lambda: withdrawn(store, campaign, "ann"))
         assert leaving.waits()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from crowdveil.campaigns.kind import Asked
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.desk import Desk
-from crowdveil.service.store.locked_wave import LockedWave
-from crowdveil.service.store.reports import digest, read_reports
+from crowdveil.service.store.locked import LockedCampaign
+from crowdveil.service.store.reports import digest, read_plans, read_reports
 from crowdveil.service.store.schema import charges, waves
 from stores import (
     counts,
@@ -265,7 +265,7 @@ def test_nothing_is_kept_of_a_transaction_that_fails(store: Database) -> None:
             entry = submission(
                 campaign.intake, "ann", report={"v": 1, "mechanism": "laplace", "payload": [["a", 5]]}
             )
-            desk = Desk(LockedWave(connection, campaign.intake, 1), [entry.participant])
+            desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [entry.participant])
             assert desk.submit(entry) == 201
             desk.close()
             raise RuntimeError
@@ -274,3 +274,22 @@ def test_nothing_is_kept_of_a_transaction_that_fails(store: Database) -> None:
         fail()
     assert counts(store, campaign) == (0, 0, 0)
     assert rows(store, campaign) == []
+
+
+def test_what_the_first_round_asks_is_on_record_when_a_wave_opens(store: Database) -> None:
+    campaign = next_wave(store, opened(store, "records", waves=2), 2)
+    with store.reading() as connection:
+        for wave in (1, 2):
+            planned = {0: campaign.campaign.kind.first_round(wave)}
+            assert read_plans(connection, campaign.number, wave) == planned
+            assert campaign.intake.plans(connection, wave, [0, 5]) == planned
+
+
+def test_a_plan_is_read_once(store: Database) -> None:
+    campaign, statements = opened(store, "records"), list[str]()
+    event.listen(store.engine, "before_cursor_execute", lambda _, __, what, *___: statements.append(what))
+    intake = campaign.intake
+    for _ in range(5):
+        with store.reading() as connection:
+            assert intake.plans(connection, 1, {0})
+    assert sum("plans" in what for what in statements) == 1

@@ -9,7 +9,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store import campaigns, operators
 from crowdveil.service.store.desk import Desk
-from crowdveil.service.store.locked_wave import LockedWave
+from crowdveil.service.store.locked import LockedCampaign
 from crowdveil.service.store.reports import digest
 from stores import migrated, moved, opened, submission, submit
 
@@ -35,12 +35,12 @@ def test_a_place_without_a_report_is_of_no_use_once_a_campaign_is_closed(databas
         campaign = opened(store, "slots")
         who = digest(campaign.id, "ann")
         with store.writing() as connection:
-            desk = Desk(LockedWave(connection, campaign.intake, 1), [who])
+            desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [who])
             assert desk.seat(who) == Asked(0)
             desk.close()
         campaign = moved(store, campaign, "closed")
         with store.writing() as connection:
-            desk = Desk(LockedWave(connection, campaign.intake, 1), [who])
+            desk = Desk(LockedCampaign(connection, campaign.intake).wave(1), [who])
             refusal = desk.seat(who)
             assert isinstance(refusal, Refusal)
             assert refusal.code == "closed"

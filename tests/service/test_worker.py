@@ -317,7 +317,8 @@ def test_a_round_ends_when_as_many_have_reported_as_were_planned(store: Database
         plans = read_plans(connection, campaign.number, 1)
     gathered = campaign.campaign.kind.gather(1)
     gathered.add(payloads(store, campaign), {})
-    assert plans == {1: campaign.campaign.kind.next_round(gathered, 0)}
+    kind = campaign.campaign.kind
+    assert plans == {0: kind.first_round(1), 1: kind.next_round(gathered, 0)}
     assert seat(store, campaign, "late") == late == Asked(0, 0)
     new = seat(store, campaign, "new")
     assert isinstance(new, Asked)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a server that starts needs none of it yet
 MOST_PLACES = 10**8  # of a wave
 
 Plans = Mapping[int, tuple[float, ...]]
-"""For each round after the first: the probabilities of its questions, fixed when it opened."""
+"""For each round: the probabilities of its questions, fixed when it opened."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class Kind(ABC):
 
     name: ClassVar[str]
     asks_by_place: ClassVar[bool] = False  # whether a device must know its place before it can answer
+    plans_rounds: ClassVar[bool] = False  # whether the questions of a round follow a plan
     rounds: int = 1
 
     @classmethod
@@ -172,6 +173,10 @@ class Kind(ABC):
     def published(self, name: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, Certificate | None]:  # noqa: ARG002
         """A table of a result, and the certificate that it carries, if it carries one."""
         return frame, None
+
+    def first_round(self, wave: int) -> tuple[float, ...] | None:  # noqa: ARG002
+        """The plan of the first round; None if nothing is planned."""
+        return None
 
     def next_round(self, gathered: Gathered, number: int) -> tuple[float, ...] | None:  # noqa: ARG002
         """The plan of the round after `number`; None if there is none."""

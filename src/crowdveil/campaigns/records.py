@@ -63,6 +63,7 @@ class RecordsKind(Kind):
 
     name: ClassVar[str] = "records"
     asks_by_place: ClassVar[bool] = True
+    plans_rounds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.schema.declared:
@@ -192,7 +193,7 @@ class RecordsKind(Kind):
         return self._asked(wave, asked, plans).to_dict()
 
     def _asked(self, wave: int, asked: Asked, plans: Plans) -> Question:
-        plan = plans[asked.round] if asked.round else ()
+        plan = planned(plans, asked.round)
         numbers = self._numbers(wave, asked.round, plan, asked.place // PLACES_AT_ONCE)
         return self.first(wave).questions[numbers[asked.place % PLACES_AT_ONCE]]
 
@@ -219,6 +220,10 @@ class RecordsKind(Kind):
             return frame, None
         return frame, replace(self.certificate(), kind="synthetic records", synthetic=True)
 
+    def first_round(self, wave: int) -> tuple[float, ...]:
+        """The plan of the first round, which needs no reports."""
+        return tuple(self.first(wave).chances.tolist())
+
     def next_round(self, gathered: Gathered, number: int) -> tuple[float, ...] | None:
         """The plan of the next round, from all reports so far."""
         assert isinstance(gathered, GatheredRecords)
@@ -230,6 +235,11 @@ class RecordsKind(Kind):
         """How many reports there are when a round ends."""
         ends = self.design.round_ends(self.people)
         return int(ends[number]) if number + 1 < len(ends) else None
+
+
+def planned(plans: Plans, number: int) -> tuple[float, ...]:
+    """The plan of a round; where that of the first one was not kept, it is empty, and computed anew."""
+    return plans[number] if number else plans.get(0, ())
 
 
 class GatheredRecords(Gathered):
@@ -247,8 +257,7 @@ class GatheredRecords(Gathered):
         self._plans.update(plans)
         for number in np.unique(batch.rounds).tolist():
             members = np.flatnonzero(batch.rounds == number)
-            plan = plans[number] if number else ()
-            view = replace(self.collection, number=number, planned=plan)
+            view = replace(self.collection, number=number, planned=planned(plans, number))
             payloads = [batch.payloads[at] for at in members.tolist()]
             self.collection = view.ingest(_rows(view, batch.places[members], payloads))
 

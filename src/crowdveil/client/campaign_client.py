@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from crowdveil.campaigns.campaign import Campaign
+from crowdveil.campaigns.portions import portions
 from crowdveil.client.address import WANTED, Address
 from crowdveil.client.patience import OnWait, Patience, retry_after
 from crowdveil.errors import InputError, MissingExtra, ParameterError
@@ -180,7 +181,10 @@ class CampaignClient:
     def batch(self, what: str, lines: Sequence[bytes]) -> list[LineAnswer]:
         """The answer to each line that is sent to "places" or "reports"; none of them is a transient one."""
         self._patience.renew()
-        answers = [self._portion(f"{self.address.api}/{what}/batch", part) for part in _portions(lines)]
+        answers = [
+            self._portion(f"{self.address.api}/{what}/batch", part)
+            for part in portions(lines, MOST_LINES, MOST_BYTES)
+        ]
         return [answer for part in answers for answer in part]
 
     def _portion(self, url: str, lines: Sequence[bytes]) -> list[LineAnswer]:
@@ -256,18 +260,6 @@ def _unreachable(error: Exception) -> str:
     if isinstance(error, httpx.UnsupportedProtocol | httpx.ProxyError):
         raise InputError("the server cannot be reached: look at the address and the proxy") from None
     return "the server does not answer"
-
-
-def _portions(lines: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Lines in portions of limited number and size."""
-    first, size = 0, 0
-    for at, line in enumerate(lines):
-        if at > first and (at - first == MOST_LINES or size + len(line) > MOST_BYTES):
-            yield lines[first:at]
-            first, size = at, 0
-        size += len(line) + 1
-    if lines:
-        yield lines[first:]
 
 
 def _lines(body: bytes, count: int, *, again: bool) -> list[LineAnswer]:

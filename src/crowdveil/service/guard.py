@@ -6,6 +6,7 @@ query, no address and no header.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import Any
@@ -17,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crowdveil.service.api.addresses import address_of
-from crowdveil.service.bodies import Bodies
+from crowdveil.service.bodies import UNREAD, Bodies, Body, Size, in_parts
 from crowdveil.service.logs import place_of
 from crowdveil.service.metrics import REQUESTS, SECONDS
 from crowdveil.service.problems import BUG, TYPE, Refusal, Refused
@@ -49,6 +50,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, service: State) -> None:
         self._app, self._service, self._bodies = app, service, Bodies(service.settings)
+        self._batch = Size.of(service.settings.batch_bytes, weight=1)  # it is read line by line
+        self._other = Size.of(service.settings.body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -65,11 +68,12 @@ class Guard:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers["X-Request-Id"] = request_id
-            await send(message)
+            await _send(send, message)
 
-        body = self._bodies.body(receive, self._too_large(scope), self._most(scope))
+        address, size = address_of(Request(scope)), self._size(scope)
+        body = Body(self._bodies, address, receive, size)
         try:
-            refusal = self._refusal(scope)
+            refusal = self._refusal(scope, address, size)
             if refusal is not None:
                 await _problem(refusal, answer)
             else:
@@ -90,28 +94,22 @@ class Guard:
             body.release()
             self._count(scope, status, time.perf_counter() - began, request_id)
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
+    def _refusal(self, scope: Scope, address: str, size: Size) -> Refusal | None:
         """Why a request is not looked at."""
         if scope["path"] in UNLIMITED:
             return None
         try:
-            self._service.limits.check("requests", address_of(Request(scope)))
+            self._service.limits.check("requests", address)
         except Refused as error:
             return error.refusal
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit():
             return Refusal(400, "length", "the length of the body is not a number")
-        return self._too_large(scope) if int(length[:20]) > self._most(scope) else None
+        return size.too_large if int(length[:20]) > size.most else None
 
-    def _most(self, scope: Scope) -> int:
-        settings = self._service.settings
+    def _size(self, scope: Scope) -> Size:
         batch = scope["method"] == "POST" and scope["path"].endswith(BATCHES)
-        return settings.batch_bytes if batch else settings.body_bytes
-
-    def _too_large(self, scope: Scope) -> Refusal:
-        return Refusal(
-            413, "size", f"a request here has at most {self._most(scope):,} bytes: nothing was kept"
-        )
+        return self._batch if batch else self._other
 
     def _count(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         route = _route(scope)
@@ -127,6 +125,16 @@ class Guard:
                 status=status,
                 ms=round(1000 * seconds, 1),
             )
+
+
+async def _send(send: Send, message: Message) -> None:
+    """Send a message; `ClientDisconnect` if the other side does not read."""
+    for part in in_parts(message):
+        try:
+            async with asyncio.timeout(UNREAD):
+                await send(part)
+        except TimeoutError:
+            raise ClientDisconnect from None
 
 
 def _route(scope: Scope) -> str:

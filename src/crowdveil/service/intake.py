@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 import structlog
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -25,10 +26,11 @@ from crowdveil.service.logs import place_of
 from crowdveil.service.problems import BUG, Refusal
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.desk import Desk
-from crowdveil.service.store.locked_wave import LockedWave
-from crowdveil.service.store.reports import ACCEPTED, Opened, Submission, open_waves
+from crowdveil.service.store.locked import LockedCampaign
+from crowdveil.service.store.reports import ACCEPTED, Opened, Submission
 
 MOST_AT_ONCE = 4000  # submissions of a transaction
+MOST_BYTES = 2**22  # of lines that are read for one transaction: what is read takes many times as much
 UNAVAILABLE = Refusal(
     503,
     "database",
@@ -78,6 +80,11 @@ class _Job:
         """How many outcomes there will be."""
         return len(self.lines) or len(self.entries)
 
+    @property
+    def bytes(self) -> int:
+        """Of its lines."""
+        return sum(map(len, self.lines))
+
     def read(self) -> None:
         """Make entries of lines."""
         if self.reader is not None:
@@ -125,22 +132,27 @@ class Intake:
     def _run(self) -> None:
         waiting: _Job | None = self._jobs.get()
         while waiting is not None:
-            jobs, count, stopped = [waiting], waiting.size, False
-            while count < MOST_AT_ONCE:
-                try:
-                    job = self._jobs.get_nowait()
-                except Empty:
-                    break
-                if job is None:
-                    stopped = True
-                    break
-                jobs.append(job)
-                count += job.size
+            jobs, stopped = self._together(waiting)
+            jobs = [job for job in jobs if not job.answered.cancelled()]  # whoever sent the others is gone
             self._write(jobs)
             self._answer(jobs)
             if stopped:
                 return
             waiting = self._jobs.get()
+
+    def _together(self, first: _Job) -> tuple[list[_Job], bool]:
+        """Jobs for one transaction, and whether the end was among them."""
+        jobs, count, size = [first], first.size, first.bytes
+        while count < MOST_AT_ONCE and size < MOST_BYTES:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                return jobs, True
+            jobs.append(job)
+            count, size = count + job.size, size + job.bytes
+        return jobs, False
 
     def _write(self, jobs: list[_Job]) -> None:
         try:
@@ -166,14 +178,14 @@ class Intake:
         for job in jobs:
             own = groups.setdefault(job.campaign.number, (job.campaign, []))[1]
             for entry in job.entries:
-                if isinstance(entry, Submission) and entry.wave is None:
+                if isinstance(entry, Submission) and entry.wave in (None, 1):
                     own.append(entry)
                 elif not isinstance(entry, Refusal):
                     return None
         try:
             with self._database.writing() as connection:
                 waves = [
-                    (LockedWave(connection, campaign, 1), own)
+                    (LockedCampaign(connection, campaign).wave(1), own)
                     for _, (campaign, own) in sorted(groups.items())
                     if own
                 ]
@@ -188,20 +200,12 @@ class Intake:
     def _each(self, jobs: list[_Job]) -> list[list[Outcome]]:
         """Look up who is there, and serve one after the other."""
         with self._database.writing() as connection:
-            current = open_waves(connection, {job.campaign.number for job in jobs})
-            desks = {
-                key: Desk(LockedWave(connection, campaign, key[1]), [entry.participant for entry in entries])
-                for key, (campaign, entries) in _grouped(jobs, current).items()
-            }
+            desks = _Desks(connection, jobs)
             outcomes = [
-                [
-                    entry if isinstance(entry, Refusal) else _outcome(desks[_key(job, entry, current)], entry)
-                    for entry in job.entries
-                ]
+                [entry if isinstance(entry, Refusal) else desks.outcome(job, entry) for entry in job.entries]
                 for job in jobs
             ]
-            for desk in desks.values():
-                desk.close()
+            desks.close()
         return outcomes
 
     def _answer(self, jobs: list[_Job]) -> None:
@@ -212,32 +216,42 @@ class Intake:
             return  # the loop is gone, and with it whoever waited
 
 
-Key = tuple[int, int]
-"""The number of a campaign, and a wave."""
+class _Desks:
+    """A desk for each wave that an entry goes to, by default the one that is open.
 
+    Campaigns are locked in one fixed order, so that two servers never wait for each other.
+    """
 
-def _key(job: _Job, entry: Entry, current: dict[int, int]) -> Key:
-    """Where an entry goes: by default into the wave that is open."""
-    number = job.campaign.number
-    return number, current.get(number, 1) if entry.wave is None else entry.wave
+    def __init__(self, connection: Connection, jobs: Sequence[_Job]) -> None:
+        wanted = {job.campaign.number: job.campaign for job in jobs}
+        self._locked = {number: LockedCampaign(connection, wanted[number]) for number in sorted(wanted)}
+        participants: dict[tuple[int, int], list[bytes]] = {}
+        for job in jobs:
+            for entry in job.entries:
+                if not isinstance(entry, Refusal):
+                    participants.setdefault(self._where(job, entry), []).append(entry.participant)
+        self._desks = {
+            (number, wave): Desk(self._locked[number].wave(wave), own)
+            for (number, wave), own in participants.items()
+        }
 
+    def _where(self, job: _Job, entry: Entry) -> tuple[int, int]:
+        """The number of a campaign, and a wave."""
+        number = job.campaign.number
+        return number, self._locked[number].open_number if entry.wave is None else entry.wave
 
-def _grouped(jobs: list[_Job], current: dict[int, int]) -> dict[Key, tuple[Opened, list[Entry]]]:
-    """Entries by campaign and wave, in one fixed order, so that two servers never wait for each other."""
-    groups: dict[Key, tuple[Opened, list[Entry]]] = {}
-    for job in jobs:
-        for entry in job.entries:
-            if isinstance(entry, Refusal):
-                continue
-            groups.setdefault(_key(job, entry, current), (job.campaign, []))[1].append(entry)
-    return dict(sorted(groups.items()))
+    def outcome(self, job: _Job, entry: Entry) -> Outcome:
+        """What becomes of an entry."""
+        desk = self._desks[self._where(job, entry)]
+        if isinstance(entry, Submission):
+            return desk.submit(entry)
+        asked = desk.seat(entry.participant)
+        return asked if isinstance(asked, Refusal) else Seated(asked, desk.wave, desk.plans)
 
-
-def _outcome(desk: Desk, entry: Entry) -> Outcome:
-    if isinstance(entry, Submission):
-        return desk.submit(entry)
-    asked = desk.seat(entry.participant)
-    return asked if isinstance(asked, Refusal) else Seated(asked, desk.wave, desk.plans)
+    def close(self) -> None:
+        """Write everything; the caller commits."""
+        for desk in self._desks.values():
+            desk.close()
 
 
 def _resolve(jobs: list[Any]) -> None:

@@ -16,11 +16,13 @@ from pydantic_core import from_json
 from crowdveil.campaigns.kind import ANYWHERE
 from crowdveil.errors import InputError
 from crowdveil.service.intake import Seat
-from crowdveil.service.models import PlaceIn, ReportIn
+from crowdveil.service.models import MOST_ROUND, MOST_WAVES, PlaceIn, ReportIn
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.reports import Opened, Submission, digest
 
 _KEYS = {"participant", "key", "report"}
+_MORE = _KEYS | {"wave", "round"}
+_WAVES, _ROUNDS = range(1, MOST_WAVES + 1), range(MOST_ROUND + 1)
 _token = re.compile(r"[\x21-\x7e]{1,200}").fullmatch
 _report = TypeAdapter(ReportIn)
 _place = TypeAdapter(PlaceIn)
@@ -54,27 +56,38 @@ def submission(
             payload = campaign.kind.receive(report, 1, ANYWHERE, {})
         except InputError as error:
             return Refusal(422, "report", str(error))
-    return Submission(
-        digest(campaign.id, participant), digest(campaign.id, key), report, wave, round, payload
-    )
+    kept = report if payload is None else None  # it may take many times the memory of its text
+    return Submission(digest(campaign.id, participant), digest(campaign.id, key), kept, wave, round, payload)
 
 
 def _read_together(campaign: Opened, lines: Sequence[bytes]) -> list[Submission | Refusal]:
     """All lines; `InputError`, `TypeError` or `ValueError` if one has more or less than the usual."""
     values = [from_json(line, allow_inf_nan=False) for line in lines]
-    if not all(type(value) is dict and value.keys() == _KEYS for value in values):
+    if not all(type(value) is dict and _KEYS <= value.keys() <= _MORE for value in values):
         raise InputError("a line has other parts than usual")
     participants, keys = [value["participant"] for value in values], [value["key"] for value in values]
     if not all(map(_token, participants)) or not all(map(_token, keys)):  # TypeError for what is no text
         raise InputError("a token has other characters than usual")
+    waves, rounds = [value.get("wave") for value in values], [value.get("round") for value in values]
+    if not all(_among(each, _WAVES) for each in waves) or not all(_among(each, _ROUNDS) for each in rounds):
+        raise InputError("a wave or a round is not a usual number")
     reports = [value["report"] for value in values]
-    by_place = campaign.kind.asks_by_place
-    payloads = [None] * len(lines) if by_place else campaign.kind.receive_all(reports)
+    if campaign.kind.asks_by_place:
+        payloads: Sequence[bytes | None] = [None] * len(lines)
+    else:
+        payloads, reports = campaign.kind.receive_all(reports), [None] * len(lines)
     name = campaign.id
     return [
-        Submission(digest(name, participant), digest(name, key), report, None, None, payload)
-        for participant, key, report, payload in zip(participants, keys, reports, payloads, strict=True)
+        Submission(digest(name, participant), digest(name, key), *others)
+        for participant, key, *others in zip(
+            participants, keys, reports, waves, rounds, payloads, strict=True
+        )
     ]
+
+
+def _among(number: Any, usual: range) -> bool:
+    """Whether a number is a usual one, or not there."""
+    return number is None or (type(number) is int and number in usual)
 
 
 def _read_alone(campaign: Opened, line: bytes) -> Submission | Refusal:

@@ -8,8 +8,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import PydanticCustomError
 
 MOST_IN_LIST = 10_000
+MOST_WAVES, MOST_ROUND = 1000, 10**6
 Token = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
-Wave = Annotated[int, Field(ge=1, le=1000, description="By default the one that is open.")]
+Wave = Annotated[int, Field(ge=1, le=MOST_WAVES, description="By default the one that is open.")]
 
 
 class Strict(BaseModel):
@@ -65,7 +66,7 @@ class CampaignIn(Strict):
     unit: Literal["claim", "cell", "record", "person"] | None = None
     about: Literal["facts", "opinions"] = "facts"
     admission: Literal["open", "invited"] = "open"
-    waves: Annotated[int, Field(ge=1, le=1000)] = 1
+    waves: Annotated[int, Field(ge=1, le=MOST_WAVES)] = 1
     people: Annotated[int, Field(ge=1, le=10**7, description="How many are expected.")] | None = None
     options: Annotated[
         dict[str, float | int | str | bool] | None,
@@ -161,7 +162,7 @@ class CampaignPatch(Strict):
     """What can be changed: the state, the open wave, when it is deleted, whether its result is public."""
 
     state: Literal["open", "paused", "closed"] | None = None
-    wave: Annotated[int, Field(ge=1, le=1000)] | None = None
+    wave: Annotated[int, Field(ge=1, le=MOST_WAVES)] | None = None
     retention: Annotated[str | None, Field(max_length=40)] = None
     published: bool | None = None
 
@@ -212,7 +213,7 @@ class ReportIn(Strict):
     participant: Token
     key: Annotated[Token, Field(description="Made up by the device; the same when it sends again.")]
     wave: Wave | None = None
-    round: Annotated[int, Field(ge=0, le=10**6)] | None = None
+    round: Annotated[int, Field(ge=0, le=MOST_ROUND)] | None = None
     report: Any
 
 

@@ -7,6 +7,7 @@ worker sees the pipe to it closed, and ends too.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from crowdveil.service.settings import Settings
 from crowdveil.service.store.database import Database
 
 AGAIN = 1.0  # seconds until a worker that died is started again
+OTHER_FILES = 200  # that a process opens beside its connections
 LAST_WORDS = 15.0  # seconds for a worker to end
 
 
@@ -66,6 +68,14 @@ def application() -> FastAPI:
     return create_app()
 
 
+def _allow_files(count: int) -> None:
+    """Let this process and its children open that many files and connections, if that is up to us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < count:
+        most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def run(settings: Settings) -> None:
     """Serve until told to stop: on Ctrl-C or SIGTERM requests that are there are answered first."""
     configure()
@@ -91,11 +101,13 @@ def run(settings: Settings) -> None:
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024,
         backlog=2048,
+        limit_concurrency=settings.connections,
     )
     try:
         socket = config.bind_socket()
     except SystemExit:
         raise OutputError(f"{settings.host}:{settings.port} cannot be listened on: is it taken?") from None
+    _allow_files(settings.connections + OTHER_FILES)
     port = socket.getsockname()[1]
     # uvicorn raises the signal that stopped it once more when all is done: SIGTERM then means nothing.
     signal.signal(signal.SIGTERM, lambda *_: None)

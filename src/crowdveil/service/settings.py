@@ -27,6 +27,11 @@ class Settings(BaseSettings):
         default=2**20, ge=1024, description="Of a request or a line; batches have their own."
     )
     batch_bytes: int = Field(default=2**25, ge=1024)
-    waiting_bytes: int = Field(default=2**28, ge=1024, description="Of all bodies that wait in one process.")
+    waiting_bytes: int = Field(
+        default=2**28,
+        ge=1024,
+        description="Of all large bodies that wait in one process; an address has a quarter.",
+    )
+    connections: int = Field(default=1000, ge=1, description="Of one process, at once.")
     batch_lines: int = Field(default=10_000, ge=1)
     worker: bool = Field(default=True, description="Whether this server stands for the background work.")

@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from crowdveil.service.intake import Intake
 from crowdveil.service.limits import Limits
+from crowdveil.service.readiness import Readiness
 from crowdveil.service.settings import Settings
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.database import Database
@@ -27,13 +28,14 @@ class State:
     database: Database
     intake: Intake
     limits: Limits
+    readiness: Readiness
     _known: dict[str, Opened] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings) -> State:
         """For a new process; the database is migrated when it starts."""
         database = Database(settings.database)
-        return cls(settings, database, Intake(database), Limits(settings))
+        return cls(settings, database, Intake(database), Limits(settings), Readiness(database))
 
     async def opened(self, id: str) -> Opened:
         """The campaign of that id, as intake needs it."""

@@ -8,7 +8,6 @@ they are what the library computes from the exported reports, to the last bit.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -20,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from crowdveil.campaigns.kind import Gathered, Result
@@ -32,7 +31,7 @@ from crowdveil.service.store.database import Database
 from crowdveil.service.store.reports import read_plans, read_reports
 from crowdveil.service.store.results import KeptResult
 from crowdveil.service.store.schema import campaigns as campaigns_table
-from crowdveil.service.store.schema import plans, waves
+from crowdveil.service.store.schema import waves
 from crowdveil.service.store.work import Wave, counts, live_waves, waves_to_serve
 
 PAUSE = 0.5  # seconds between looks
@@ -221,14 +220,7 @@ class Worker:
             now = connection.execute(select(waves.c.round).where(*one).with_for_update()).scalar_one_or_none()
             if now != wave.round:
                 return
-            connection.execute(
-                insert(plans).values(
-                    campaign=number,
-                    wave=wave.wave,
-                    round=following,
-                    planned=json.dumps(planned, allow_nan=False),
-                )
-            )
+            campaigns.write_plan(connection, wave.campaign, wave.wave, following, planned)
             connection.execute(update(waves).where(*one).values(round=following, round_opened=times.now()))
         log.info("round", round=following)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
 
 from crowdveil.service.auth import Service
 from crowdveil.service.metrics import REGISTRY
@@ -25,11 +23,8 @@ async def healthz() -> Health:
 @router.get("/readyz", summary="Whether the database answers", responses=problems())
 def readyz(service: Service) -> Health:
     """Reports can be taken."""
-    try:
-        with service.database.reading() as connection:
-            connection.execute(text("SELECT count(*) FROM leases")).scalar_one()
-    except SQLAlchemyError:
-        raise Refused(503, "database", "the database does not answer", {"Retry-After": "5"}) from None
+    if not service.readiness.check():
+        raise Refused(503, "database", "the database does not answer", {"Retry-After": "5"})
     return Health(status="ready")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from crowdveil.campaigns.portions import portions
 from crowdveil.service.api.addresses import address_of
 from crowdveil.service.auth import Service
 from crowdveil.service.intake import Outcome, Reader, Seat, Seated
@@ -21,7 +22,7 @@ from crowdveil.service.problems import Refusal, Refused, refused
 from crowdveil.service.state import State
 from crowdveil.service.store.reports import ACCEPTED, Opened, digest, withdraw
 
-LINES_AT_ONCE = 1000
+LINES_AT_ONCE, BYTES_AT_ONCE = 1000, 2**20
 _ACCEPTED = b'{"status":201}\n'
 NDJSON = "application/x-ndjson"
 PROBLEMS = problems(400, 403, 404, 409, 415)
@@ -77,7 +78,10 @@ async def places(id: str, service: Service, request: Request) -> Response:
     responses={200: {"model": ReportOut, "description": "It was there already."}, **PROBLEMS},
 )
 async def report(id: str, body: ReportIn, service: Service, request: Request) -> Response:
-    """201 once it is on the disk; the same key again is 200, and nothing more."""
+    """201 once it is on the disk; the same key again is 200, and nothing more.
+
+    A key is that of one report: 409 for a key that has a report in another wave than the one that is named.
+    """
     service.limits.check("reports", address_of(request))
     campaign = await service.opened(id)
     entry = submission(campaign, body.participant, body.key, body.report, body.wave, body.round)
@@ -149,8 +153,8 @@ async def _answers(
     service: State, campaign: Opened, lines: Sequence[bytes], read: Reader, *, count: bool = False
 ) -> AsyncIterator[bytes]:
     """The answer to each line, some at a time, so that others are served in between."""
-    for first in range(0, len(lines), LINES_AT_ONCE):
-        answers = await service.intake.enqueue_lines(campaign, lines[first : first + LINES_AT_ONCE], read)
+    for some in portions(lines, LINES_AT_ONCE, BYTES_AT_ONCE):
+        answers = await service.intake.enqueue_lines(campaign, some, read)
         if answers.count(ACCEPTED) == len(answers):  # nearly always
             REPORTS.labels("accepted").inc(len(answers))
             yield _ACCEPTED * len(answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from crowdveil.service.problems import Refused
 from crowdveil.service.store import times
 from crowdveil.service.store.operators import Operator
-from crowdveil.service.store.reports import Opened, digest
+from crowdveil.service.store.reports import Opened, digest, lock_waves
 from crowdveil.service.store.schema import (
     campaigns,
     charges,
@@ -220,12 +220,24 @@ def open_wave(connection: Connection, campaign: Kept, wave: int) -> None:
             round_opened=times.now(),
         )
     )
+    planned = campaign.campaign.kind.first_round(wave)
+    if planned is not None:
+        write_plan(connection, campaign, wave, 0, planned)
+
+
+def write_plan(
+    connection: Connection, campaign: Kept, wave: int, number: int, planned: Sequence[float]
+) -> None:
+    """Fix what the places of a round are asked: later versions may plan in another way."""
+    stated = json.dumps(planned, allow_nan=False)
+    connection.execute(
+        insert(plans).values(campaign=campaign.number, wave=wave, round=number, planned=stated)
+    )
 
 
 def _locked(connection: Connection, campaign: Kept) -> RowMapping:
     """The campaign's row as it is now; no report comes in until the transaction ends."""
-    held = select(waves.c.wave).where(waves.c.campaign == campaign.number).order_by(waves.c.wave)
-    list(connection.execute(held.with_for_update()))
+    lock_waves(connection, campaign.number)
     row = (
         connection.execute(select(campaigns).where(campaigns.c.number == campaign.number).with_for_update())
         .mappings()

@@ -14,8 +14,8 @@ from crowdveil.campaigns.kind import MOST_PLACES, Asked, Plans
 from crowdveil.errors import InputError
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.bulk import among
-from crowdveil.service.store.locked_wave import LockedWave
-from crowdveil.service.store.reports import ACCEPTED, KNOWN, WITHDRAWN, Submission, read_plans
+from crowdveil.service.store.locked import KeptKey, LockedWave
+from crowdveil.service.store.reports import ACCEPTED, KNOWN, WITHDRAWN, Submission
 from crowdveil.service.store.schema import invitations, reports
 
 STATES = ("paused", "closed")  # in which a report that is there is still recognized
@@ -41,20 +41,20 @@ class Desk:
         self._wave, self._campaign, self._connection = wave, wave.campaign, wave.connection
         self._changed: dict[bytes, _Row] = {}
         self._rows: dict[bytes, _Row] = {}
-        self._elsewhere: dict[tuple[bytes, bytes], bool] = {}  # whether a report of another wave is gone
+        self._keys = wave.locked.keys
         self._invited: set[bytes] | None = None
         self.plans: Plans = {}
         if wave.refusal is not None and wave.refusal.code not in STATES:
             return
         wanted = list(set(participants))
         self._rows = self._known(wanted)
-        if wave.open_number > 1:
-            self._elsewhere = self._keys_of_other_waves(wanted)
+        if wave.locked.open_number > 1:
+            self._keys.update(self._keys_of_other_waves(wanted))
         if self._campaign.invited:
             self._invited = self._invitations([each for each in wanted if each not in self._rows])
-        if self._campaign.kind.rounds > 1:
+        if self._campaign.kind.plans_rounds:
             needed = {row.round for row in self._rows.values()} | {wave.round}
-            self.plans = read_plans(self._connection, self._campaign.number, wave.number, needed)
+            self.plans = self._campaign.plans(self._connection, wave.number, needed)
 
     @property
     def wave(self) -> int:
@@ -79,16 +79,16 @@ class Desk:
                 found[bytes(row.participant)] = _Row(row.place, row.round, row.key, row.seq, gone=gone)
         return found
 
-    def _keys_of_other_waves(self, participants: Sequence[bytes]) -> dict[tuple[bytes, bytes], bool]:
+    def _keys_of_other_waves(self, participants: Sequence[bytes]) -> dict[tuple[bytes, bytes], KeptKey]:
         """Whose answer was lost sends the same report again, and meanwhile another wave may have opened."""
         empty = reports.c.payload.is_(None).label("empty")
-        query = select(reports.c.participant, reports.c.key, empty).where(
+        query = select(reports.c.participant, reports.c.key, reports.c.wave, empty).where(
             among(self._connection, reports.c.participant),
             reports.c.wave != self.wave,
             reports.c.key.is_not(None),
         )
         return {
-            (bytes(row.participant), bytes(row.key)): bool(row.empty)
+            (bytes(row.participant), bytes(row.key)): KeptKey(row.wave, bool(row.empty))
             for some in _slices(participants)
             for row in self._connection.execute(query, {"among": some})
         }
@@ -113,9 +113,9 @@ class Desk:
     def submit(self, submission: Submission) -> int | Refusal:
         """201 for a report that is counted now, 200 for one that was counted before, else why it is not."""
         participant = submission.participant
-        gone = self._elsewhere.get((participant, submission.key))
-        if gone is not None:
-            return WITHDRAWN if gone else KNOWN
+        kept = self._keys.get((participant, submission.key))
+        if kept is not None and kept.wave != self.wave:
+            return _elsewhere(kept, submission)
         row = self._rows.get(participant)
         if row is not None and row.seq is not None:  # whatever the state is now
             return _again(row, submission)
@@ -138,6 +138,7 @@ class Desk:
             row = self._new_row(participant)
         row.key, row.seq, row.payload = submission.key, self._wave.received, payload
         self._changed[participant] = row
+        self._keys[participant, submission.key] = KeptKey(self.wave, gone=False)
         self._wave.received += 1
         return ACCEPTED
 
@@ -178,6 +179,15 @@ class Desk:
             place = reports.c.place == bindparam("at")
             self._connection.execute(update(reports).where(*at, place), filled)
         self._wave.write_counts()
+
+
+def _elsewhere(kept: KeptKey, submission: Submission) -> int | Refusal:
+    """What becomes of a report whose key has a report in another wave."""
+    if kept.gone:
+        return WITHDRAWN
+    if submission.wave is None:  # it was sent before, when that wave was open
+        return KNOWN
+    return Refusal(409, "key", f"this key has a report in wave {kept.wave}: each report has a key of its own")
 
 
 def _again(row: _Row, submission: Submission) -> int | Refusal:

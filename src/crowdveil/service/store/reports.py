@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
 from crowdveil.campaigns.kind import Batch, Kind, Plans
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.schema import DIGEST, campaigns, plans, reports, waves
 
 READ_AT_ONCE = 20_000
+MOST_PLANS = 256  # of a campaign that are kept in memory
 ACCEPTED, KNOWN = 201, 200
 WITHDRAWN = Refusal(409, "withdrawn", "this participant withdrew; reporting again would be fresh noise")
 
@@ -44,17 +44,24 @@ class Opened:
     id: str
     kind: Kind
     invited: bool
+    _plans: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def plans(self, connection: Connection, wave: int, rounds: Iterable[int]) -> Plans:
+        """The plans of these rounds of a wave, each of which is read once: they never change."""
+        wanted = set(rounds)
+        new = {number for number in wanted if (wave, number) not in self._plans}
+        if new:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+                new = wanted
+            read = read_plans(connection, self.number, wave, new)
+            self._plans.update({(wave, number): plan for number, plan in read.items()})
+        return {number: self._plans[wave, number] for number in wanted if (wave, number) in self._plans}
 
 
 def withdraw(connection: Connection, campaign: Opened, participant: bytes) -> int | Refusal:
     """Delete what a participant reported, in all waves; the places stay taken. How many there were."""
-    own = connection.execute(
-        select(waves.c.wave)
-        .where(waves.c.campaign == campaign.number)
-        .order_by(waves.c.wave)
-        .with_for_update()
-    ).scalars()
-    list(own)  # every wave is locked
+    lock_waves(connection, campaign.number)
     state = connection.execute(
         select(campaigns.c.state).where(campaigns.c.number == campaign.number)
     ).scalar_one_or_none()
@@ -87,26 +94,20 @@ def withdraw(connection: Connection, campaign: Opened, participant: bytes) -> in
     return len(received)
 
 
-def open_waves(connection: Connection, numbers: Iterable[int]) -> dict[int, int]:
-    """The wave that is open in each of these campaigns."""
-    query = select(campaigns.c.number, campaigns.c.wave).where(campaigns.c.number.in_(list(numbers)))
-    return {row.number: row.wave for row in connection.execute(query)}
+def lock_waves(connection: Connection, campaign: int) -> dict[int, Row[Any]]:
+    """The rows of all waves of a campaign, which nobody else changes until the transaction ends."""
+    every = select(waves).where(waves.c.campaign == campaign).order_by(waves.c.wave)
+    return {row.wave: row for row in connection.execute(every.with_for_update())}
 
 
 def read_plans(
     connection: Connection, campaign: int, wave: int, rounds: Iterable[int] | None = None
 ) -> Plans:
-    """The plans of these rounds of a wave, or of all of them; the first round has none."""
+    """The plans of these rounds of a wave, or of all of them."""
     query = select(plans.c.round, plans.c.planned).where(plans.c.campaign == campaign, plans.c.wave == wave)
     if rounds is not None:
         query = query.where(plans.c.round.in_(sorted(rounds)))
-    return {row.round: _plan(row.planned) for row in connection.execute(query)}
-
-
-@lru_cache(maxsize=256)
-def _plan(planned: str) -> tuple[float, ...]:
-    """The probabilities of a round's questions; plans never change."""
-    return tuple(json.loads(planned))
+    return {row.round: tuple(json.loads(row.planned)) for row in connection.execute(query)}
 
 
 def read_reports(
