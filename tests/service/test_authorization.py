@@ -47,8 +47,7 @@ OPERATORS: dict[tuple[str, str], tuple[int, Any]] = {
 }
 VIEWERS: dict[tuple[str, str], tuple[int, Any]] = {
     ("GET", f"{ONE}/results"): (200, None),
-    ("GET", f"{ONE}/results.csv"): (200, None),
-    ("GET", f"{ONE}/results.parquet"): (200, None),
+    ("GET", f"{ONE}/results.{{ending}}"): (200, None),
     ("GET", f"{ONE}/weights.{{ending}}"): (200, None),
     ("GET", f"{ONE}/records.{{ending}}"): (404, None),  # a sensing campaign has none
     ("GET", f"{ONE}/reports.parquet"): (200, None),

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crowdveil.engines import LocalEngine
-from crowdveil.randomness import Randomness, secure, seeded
+if TYPE_CHECKING:  # a command that computes nothing should start quickly
+    from crowdveil.engines import LocalEngine
+    from crowdveil.randomness import Randomness
 
 
 @contextmanager
@@ -18,6 +19,8 @@ def working(threads: int | None, *, bar: bool = True) -> Iterator[LocalEngine]:
 
     Pass `bar=False` if a table may be written to the same terminal while the bar is there.
     """
+    from crowdveil.engines import LocalEngine
+
     if not (bar and sys.stderr.isatty()):
         yield LocalEngine(threads)
         return
@@ -48,6 +51,8 @@ def announce_compiling() -> None:
 
 def randomness(seed: int | None) -> Randomness:
     """Secure randomness, or a seeded one that is not private."""
+    from crowdveil.randomness import secure, seeded
+
     return secure() if seed is None else seeded(seed)
 
 

@@ -69,25 +69,14 @@ def current(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
 
 
 @router.get(
-    f"{BASE}/results.csv",
-    summary="Truths or marginals as CSV",
+    f"{BASE}/results.{{ending}}",
+    summary="Truths or marginals",
     response_class=Response,
-    responses=_binary(CSV),
+    responses=_binary(CSV, PARQUET),
 )
-def results_csv(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
+def results_table(ending: Ending, service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
     """As `discover` writes them; for records a row for each cell of each table."""
-    return _table(service, campaign, wave, "results", "csv")
-
-
-@router.get(
-    f"{BASE}/results.parquet",
-    summary="Truths or marginals as Parquet",
-    response_class=Response,
-    responses=_binary(PARQUET),
-)
-def results_parquet(service: Service, campaign: Viewed, wave: WaveQuery = None) -> Response:
-    """The same with exact numbers."""
-    return _table(service, campaign, wave, "results", "parquet")
+    return _table(service, campaign, wave, "results", ending)
 
 
 @router.get(
