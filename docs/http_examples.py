@@ -99,7 +99,7 @@ EXAMPLES = [
         "POST",
         f"{_BASE}/{{id}}/places",
         200,
-        {"place": 0, "wave": 1, "round": 0},
+        {"place": 0, "wave": 1, "round": 0, "reported": False},
         {"participant": "device-5b1c"},
     ),
     Example(

@@ -64,7 +64,25 @@ def test_a_place_is_the_same_each_time(server: Server, kind: str) -> None:
     for answer in first:
         assert (answer.json()["wave"], answer.json()["round"]) == (1, 0)
         assert ("question" in answer.json()) == (kind == "records")
+        assert answer.json()["reported"] is False
     assert results(ann, campaign)["participants"] == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_place_tells_that_there_is_a_report_or_was_one(server: Server, kind: str) -> None:
+    ann, device = operator(server), server.client()
+    campaign = create(ann, KINDS[kind])
+    address = f"/campaigns/{campaign['id']}"
+    assert device.post(f"{address}/reports", json=submission(device, campaign, "p")).status_code == 201
+    asked = [{"participant": "p"}, {"participant": "q"}]
+    for _ in range(2):
+        assert [device.post(f"{address}/places", json=each).json()["reported"] for each in asked] == [
+            True,
+            False,
+        ]
+        lines = batch(device, f"{address}/places/batch", asked)
+        assert [answer["reported"] for answer in lines] == [True, False]
+        device.delete(f"{address}/reports/p")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,12 +23,13 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.local.wire import Wire
 from crowdveil.synthesis.collection import MOST_PEOPLE
 
-NOT_INVITED = "not-invited"
 PAUSED = "paused"
+REPORTED = "reported"
 ANOTHER_NAME = "another-name"
 WHY_REFUSED = {
     ANOTHER_NAME: "this token, or a name that differs only by case or blanks, answered under another name; "
-    "nothing was drawn"
+    "nothing was drawn",
+    REPORTED: "this participant has reported already, not from this memory; nothing was drawn",
 }
 LARGEST_ROUND = 10**6
 TOKEN = re.compile(r"[\x21-\x7e]{1,200}")
@@ -96,9 +97,8 @@ class Delivery:
             raise InputError(WHY_CLOSED.get(self._published.state, "this campaign is not open"))
         if self._published.state == "open":
             self._send(self._memory.late(*self._where, by_hash), self.earlier)
-        refused = self._readdress(open_ones, kept)
         wanted = self._drafts({hash: each for hash, each in open_ones.items() if hash not in kept})
-        refused |= self._memory.taken(*self._where, wanted)
+        refused = self._memory.taken(*self._where, wanted)
         drafts, questions = self._seated([draft for draft in wanted if draft.person not in refused])
 
         def drawn(draft: Draft) -> Wire:
@@ -143,18 +143,14 @@ class Delivery:
             raise ParameterError("a participant's token is 1 to 200 printable ASCII characters, no blanks")
         return token
 
-    def _readdress(self, people: Mapping[bytes, Person], kept: Mapping[bytes, Kept]) -> set[bytes]:
-        """Where a token was no invitation and there is another one now, take that; who cannot have it."""
-        tokens = {
-            hash: person.participant
-            for hash, person in people.items()
-            if person.participant is not None and hash in kept and kept[hash].outcome == NOT_INVITED
-        }
-        return self._memory.readdress(*self._where, tokens) if tokens else set()
-
     def _seated(self, drafts: Sequence[Draft]) -> tuple[list[Draft], dict[bytes, Mapping[str, Any]]]:
-        """Drafts with their places, and what is asked there; whoever is given none is counted."""
-        if not self._published.campaign.kind.asks_by_place or not drafts:
+        """Drafts with their places, and what is asked there; whoever is given none is counted.
+
+        Whoever was invited has a place wherever they answer. If a report came from there already, this memory
+        is not the one that has it: drawing again would be fresh noise.
+        """
+        campaign = self._published.campaign
+        if not drafts or not (campaign.kind.asks_by_place or campaign.admission == "invited"):
             return list(drafts), {}
         lines = [
             json.dumps({"participant": draft.participant, "wave": self._published.wave}).encode()
@@ -165,6 +161,9 @@ class Delivery:
         for draft, answer in zip(drafts, self._client.batch("places", lines), strict=True):
             if answer.status != 200:
                 self.tally.reasons[answer.problem] += 1
+                continue
+            if answer.said.get("reported") is True:
+                self.tally.reasons[REPORTED] += 1
                 continue
             seated.append(replace(draft, asked=self._place(answer)))
             if isinstance(question := answer.said.get("question"), dict):

@@ -170,24 +170,6 @@ class Memory:
                 [(outcome, campaign, wave, person) for person, outcome in outcomes.items()],
             )
 
-    def readdress(self, campaign: str, wave: int, tokens: Mapping[bytes, str]) -> set[bytes]:
-        """Other tokens for reports that were refused because theirs was no invitation.
-
-        Returns those whose other token has a report under another name: their reports stay as they are.
-        """
-        refused = set()
-        with self._transaction() as db:
-            for person, token in tokens.items():
-                if _under_another_name(db, campaign, wave, Draft(person, token)):
-                    refused.add(person)
-                    continue
-                db.execute(
-                    "UPDATE reports SET participant = ?, outcome = NULL WHERE campaign = ? AND wave = ? "
-                    "AND person = ? AND outcome = 'not-invited' AND place IS NULL",
-                    (token, campaign, wave, person),
-                )
-        return refused
-
     def unanswered(self, campaign: str) -> int:
         """How many reports of a campaign were drawn, and never answered."""
         with self._transaction() as db:

@@ -56,6 +56,7 @@ class Seated:
     asked: Asked
     wave: int
     plans: Plans
+    reported: bool  # so that a device that forgot does not draw again
 
 
 Entry = Submission | Seat
@@ -246,7 +247,11 @@ class _Desks:
         if isinstance(entry, Submission):
             return desk.submit(entry)
         asked = desk.seat(entry.participant)
-        return asked if isinstance(asked, Refusal) else Seated(asked, desk.wave, desk.plans)
+        return (
+            asked
+            if isinstance(asked, Refusal)
+            else Seated(asked, desk.wave, desk.plans, desk.reported(entry.participant))
+        )
 
     def close(self) -> None:
         """Write everything; the caller commits."""

@@ -204,6 +204,7 @@ class PlaceOut(BaseModel):
     place: int
     wave: int
     round: int
+    reported: Annotated[bool, Field(description="Whether a report came from there: nothing is to be drawn.")]
     question: dict[str, Any] | None = None
 
 

@@ -181,7 +181,12 @@ def _json_line(value: dict[str, Any]) -> bytes:
 def _placed(campaign: Opened, seated: Any) -> dict[str, Any]:
     assert isinstance(seated, Seated)
     question = campaign.kind.question(seated.wave, seated.asked, seated.plans)
-    where = {"place": seated.asked.place, "wave": seated.wave, "round": seated.asked.round}
+    where = {
+        "place": seated.asked.place,
+        "wave": seated.wave,
+        "round": seated.asked.round,
+        "reported": seated.reported,
+    }
     return where if question is None else where | {"question": question}
 
 

@@ -110,6 +110,11 @@ class Desk:
             row = self._new_row(participant)
         return Asked(row.place, row.round)
 
+    def reported(self, participant: bytes) -> bool:
+        """Whether there is a report of the participant in this wave, or was one that is withdrawn."""
+        row = self._rows.get(participant)
+        return row is not None and row.seq is not None
+
     def submit(self, submission: Submission) -> int | Refusal:
         """201 for a report that is counted now, 200 for one that was counted before, else why it is not."""
         participant = submission.participant
