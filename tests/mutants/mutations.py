@@ -1545,6 +1545,13 @@ SEND = "cli/test_send_command.py"
 
 SENT = (
     Mutation(
+        "whoever has reported already is drawn for again",
+        "client/delivery.py",
+        'if answer.said.get("reported") is True:',
+        'if answer.said.get("reported") is None:',
+        (f"{CLIENT}::test_nothing_is_drawn_for_whoever_is_not_invited_or_has_reported_already",),
+    ),
+    Mutation(
         "the owner's limit counts one wave",
         "client/limits.py",
         'own = times(Level("", promised["epsilon"], promised["delta"]), waves)',
