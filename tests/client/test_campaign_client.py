@@ -84,7 +84,7 @@ def test_a_server_that_is_busy_and_recovers_gets_everything(
 ) -> None:
     campaign = opened(operator, kind)
     answer = ANSWER if kind == "sensing" else {"sport": "some", "age": 40, "smokes": "no"}
-    moods: tuple[Any, ...] = (BUSY, "pass", BUSY, (429, {"Retry-After": "0"}), (408, {}), "line", "line")
+    moods: tuple[Any, ...] = (BUSY, "pass", BUSY, (429, {"Retry-After": "0"}), (502, {}), "line", "line")
     with Moody(service.url, *moods) as moody, CampaignClient(f"{moody.url}/c/{campaign}") as client:
         delivery = Delivery(client, client.look(), memory)
         delivery.deliver([Person(f"person {number}", answer) for number in range(3)])
@@ -355,6 +355,18 @@ def test_an_answer_that_does_not_fit_is_an_error_without_a_token(
             assert row["key"] not in str(refused.value)
         assert refused.value.__cause__ is None
     assert deliver(f"{service.url}/c/{campaign}", memory, 2).tally.sent == 2
+
+
+def test_over_a_slow_way_less_is_sent_at_once(
+    service: Server, operator: httpx.Client, memory: Memory
+) -> None:
+    campaign = opened(operator, "sensing")
+    with Moody(service.url, "pass", (408, {}), (408, {}), (408, {})) as moody:
+        tally = deliver(f"{moody.url}/c/{campaign}", memory, 4).tally
+    assert (tally.sent, tally.refused) == (4, 0)
+    sent = [body.count(b"\n") for path, body in moody.seen if path.endswith("/reports/batch")]
+    assert sent == [4, 2, 1, 1, 1, 2]
+    assert counted(operator, campaign) == (4, 4)
 
 
 def test_nothing_is_drawn_for_whoever_is_not_invited_or_has_reported_already(

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from campaign_cases import asked, wire
 from crowdveil.campaigns.kind import Asked
 from crowdveil.errors import InputError
 from crowdveil.service import lines
+from crowdveil.service.models import PlaceIn, ReportIn
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.reports import Opened, Submission
 
@@ -79,6 +81,14 @@ def test_an_odd_wave_or_round_is_refused_as_the_model_says(odd: dict[str, Any]) 
         lines._read_together(campaign, given)
     (read,) = lines.reports_in(campaign, given)
     assert isinstance(read, Refusal)
+
+
+@pytest.mark.parametrize("model", [ReportIn, PlaceIn])
+def test_many_unknown_parts_are_one_error(model: Any) -> None:
+    """One for each would take a second for a line of a megabyte."""
+    with pytest.raises(ValidationError) as refused:
+        model.model_validate({f"part {number}": 1 for number in range(1000)})
+    assert refused.value.error_count() == 1
 
 
 @given(st.sampled_from(sorted(CAMPAIGNS)), odd_lines(), st.integers(0, 2))

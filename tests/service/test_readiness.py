@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ def test_while_the_database_is_slow_nobody_else_waits_for_it(tmp_path: Path) -> 
         first.start()
         assert asking.wait(30)
         assert not ready.check()  # nothing is known yet
+        ready._ready, ready._until = True, time.monotonic() - readiness.OLD - 1
+        assert not ready.check()  # what was known is old
         go_on.set()
         first.join(30)
         assert answers == [True]

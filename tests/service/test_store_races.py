@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from crowdveil.service.store import campaigns
+from crowdveil.service.store import campaigns, locked
 from crowdveil.service.store.database import Database
 from crowdveil.service.store.desk import Desk
 from crowdveil.service.store.locked import LockedCampaign
+from crowdveil.service.store.reports import lock_waves
 from crowdveil.service.worker import Worker
 from postgres import Postgres
 from stores import counts, migrated, moved, next_wave, opened, report, rows, submission, submit, withdrawn
@@ -127,6 +128,41 @@ def test_a_report_waits_for_a_wave_that_is_being_opened(store: Database) -> None
         assert reporting.waits()
     assert reporting.done() == 2
     assert counts(store, campaign, 2) == (1, 1, 0)
+
+
+def test_a_campaign_that_opens_and_closes_meanwhile_takes_no_report(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A draft has no wave to lock: what was read before there was one is read again."""
+    with migrated(postgres.new_database()) as store:
+        campaign = opened(store, state="draft")
+        calls: list[int] = []
+
+        def lock(*given: Any) -> Any:
+            calls.append(1)
+            if len(calls) == 2:
+                moved(store, moved(store, campaign, "open"), "closed")
+            return lock_waves(*given)
+
+        monkeypatch.setattr(locked, "lock_waves", lock)
+        assert report(store, campaign, "ann") == "closed"
+        assert rows(store, campaign) == []
+
+
+def test_deleting_and_writing_a_result_do_not_wait_for_each_other(store: Database) -> None:
+    campaign, worker = opened(store), Worker(store)
+    worker.elect()
+    report(store, campaign, "ann")
+    worker.look()  # there is a result, whose place the next one takes
+    report(store, campaign, "bob")
+    worker._folded.clear()
+    with store.writing() as connection:
+        campaigns._locked(connection, campaign)
+        looking = Meanwhile(worker.look)
+        assert looking.waits()
+        campaigns.remove(connection, campaign)
+    looking.done()
+    assert rows(store, campaign) == []
 
 
 def test_a_withdrawal_waits_for_the_report_and_closing_for_the_withdrawal(store: Database) -> None:

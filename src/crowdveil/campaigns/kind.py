@@ -23,7 +23,19 @@ if TYPE_CHECKING:  # a server that starts needs none of it yet
 
 MOST_PLACES = 10**8  # of a wave
 
-Plans = Mapping[int, tuple[float, ...]]
+
+class Plan(tuple[float, ...]):
+    """The probabilities of a round's questions; a long tuple, whose hash is computed once."""
+
+    _hash: int | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
+
+
+Plans = Mapping[int, Plan]
 """For each round: the probabilities of its questions, fixed when it opened."""
 
 
@@ -174,11 +186,11 @@ class Kind(ABC):
         """A table of a result, and the certificate that it carries, if it carries one."""
         return frame, None
 
-    def first_round(self, wave: int) -> tuple[float, ...] | None:  # noqa: ARG002
+    def first_round(self, wave: int) -> Plan | None:  # noqa: ARG002
         """The plan of the first round; None if nothing is planned."""
         return None
 
-    def next_round(self, gathered: Gathered, number: int) -> tuple[float, ...] | None:  # noqa: ARG002
+    def next_round(self, gathered: Gathered, number: int) -> Plan | None:  # noqa: ARG002
         """The plan of the round after `number`; None if there is none."""
         return None
 

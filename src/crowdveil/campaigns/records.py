@@ -15,7 +15,17 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Ints
-from crowdveil.campaigns.kind import MOST_PLACES, Asked, Batch, Gathered, Kind, Plans, Result, numbers_in
+from crowdveil.campaigns.kind import (
+    MOST_PLACES,
+    Asked,
+    Batch,
+    Gathered,
+    Kind,
+    Plan,
+    Plans,
+    Result,
+    numbers_in,
+)
 from crowdveil.campaigns.request import epsilon_of, named, options_of, people_of, unit_of
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.errors import InputError, ParameterError
@@ -198,7 +208,7 @@ class RecordsKind(Kind):
         return self.first(wave).questions[numbers[asked.place % PLACES_AT_ONCE]]
 
     @lru_cache(maxsize=256)  # noqa: B019
-    def _numbers(self, wave: int, number: int, plan: tuple[float, ...], block: int) -> list[int]:
+    def _numbers(self, wave: int, number: int, plan: Plan, block: int) -> list[int]:
         """The number of the question that each place of a block is asked."""
         first = block * PLACES_AT_ONCE
         places = np.arange(first, min(first + PLACES_AT_ONCE, MOST_PLACES))
@@ -220,16 +230,16 @@ class RecordsKind(Kind):
             return frame, None
         return frame, replace(self.certificate(), kind="synthetic records", synthetic=True)
 
-    def first_round(self, wave: int) -> tuple[float, ...]:
+    def first_round(self, wave: int) -> Plan:
         """The plan of the first round, which needs no reports."""
-        return tuple(self.first(wave).chances.tolist())
+        return Plan(self.first(wave).chances.tolist())
 
-    def next_round(self, gathered: Gathered, number: int) -> tuple[float, ...] | None:
+    def next_round(self, gathered: Gathered, number: int) -> Plan | None:
         """The plan of the next round, from all reports so far."""
         assert isinstance(gathered, GatheredRecords)
         if number + 1 >= self.rounds:
             return None
-        return gathered.collection.advance().planned
+        return Plan(gathered.collection.advance().planned)
 
     def round_end(self, number: int) -> int | None:
         """How many reports there are when a round ends."""
@@ -237,9 +247,9 @@ class RecordsKind(Kind):
         return int(ends[number]) if number + 1 < len(ends) else None
 
 
-def planned(plans: Plans, number: int) -> tuple[float, ...]:
+def planned(plans: Plans, number: int) -> Plan:
     """The plan of a round; where that of the first one was not kept, it is empty, and computed anew."""
-    return plans[number] if number else plans.get(0, ())
+    return plans[number] if number else plans.get(0, Plan())
 
 
 class GatheredRecords(Gathered):
@@ -249,7 +259,7 @@ class GatheredRecords(Gathered):
         self._kind, self._wave = kind, wave
         self.collection = kind.first(wave)
         self._batches: list[Batch] = []
-        self._plans: dict[int, tuple[float, ...]] = {}
+        self._plans: dict[int, Plan] = {}
 
     def add(self, batch: Batch, plans: Plans) -> None:
         """Take in more reports, each in the round in which it was asked for."""
@@ -316,7 +326,7 @@ def collection_of(frame: pl.DataFrame, certificate: Certificate) -> Collection:
             "parameters": {**certificate.parameters, "seed": contents["seed"], "people": contents["people"]},
         }
         kind = RecordsKind.from_dict({"schema": contents["schema"], "mechanism": mechanism})
-        plans = {int(number): tuple(plan) for number, plan in contents["plans"].items()}
+        plans = {int(number): Plan(plan) for number, plan in contents["plans"].items()}
         gathered = kind.gather(contents["wave"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("these are not the reports of a records campaign") from None

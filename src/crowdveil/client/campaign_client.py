@@ -33,9 +33,10 @@ except ImportError:
 PATIENCE = 300.0  # seconds
 TIMEOUT = 60.0  # seconds for a single answer
 MOST_LINES = 1000  # of a batch
-MOST_BYTES = 2**22  # of a batch, unless a single line is longer
+MOST_BYTES = 2**18  # of a batch, unless a single line is longer: servers do not wait long for a body
 MOST_READ = 2**26  # bytes of an answer
-TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
+TRANSIENT = frozenset({429, 500, 502, 503, 504})
+SPLIT = frozenset({408, 413})
 NDJSON = "application/x-ndjson"
 _PROBLEM = "urn:crowdveil:problem:"
 _CODE = re.compile(r"[a-z0-9-]{1,40}")
@@ -194,8 +195,13 @@ class CampaignClient:
             sent = [lines[at] for at in waiting]
             reply = self._exchange("POST", url, b"\n".join(sent) + b"\n")
             again = again or reply.attempts > 1
-            if reply.status == 413:  # too many at once
-                return self._in_halves(url, lines, reply)
+            if reply.status in SPLIT and len(lines) > 1:  # too many at once, for the server or for the way
+                return self._in_halves(url, lines)
+            if reply.status == 413:
+                return [_whole(reply)]
+            if reply.status == 408:
+                self._patience.wait("the server does not wait for a slow connection")
+                continue
             if reply.status != 200:
                 raise InputError(f"the server refuses reports ({_whole(reply).problem})")
             said = _lines(reply.body, len(sent), again=again)
@@ -208,10 +214,8 @@ class CampaignClient:
             waiting, again = left, True
         return [answers[at] for at in range(len(lines))]
 
-    def _in_halves(self, url: str, lines: Sequence[bytes], reply: _Reply) -> list[LineAnswer]:
+    def _in_halves(self, url: str, lines: Sequence[bytes]) -> list[LineAnswer]:
         """The same in two requests; whatever was answered before is only answered again."""
-        if len(lines) == 1:
-            return [_whole(reply)]
         half = len(lines) // 2
         return [*self._portion(url, lines[:half]), *self._portion(url, lines[half:])]
 

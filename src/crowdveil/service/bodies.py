@@ -18,12 +18,12 @@ from starlette.types import Message, Receive
 from crowdveil.service.problems import Refusal, Unread
 from crowdveil.service.settings import Settings
 
-GRACE = 20.0  # seconds that every body has to come in
-RATE = 2**16  # bytes of a body that give it a second more
+STEP, STEP_SECONDS = 2**16, 20.0  # so many bytes of a body, or its end, come in so many seconds
+LONGEST = 600.0  # seconds for a whole body
 UNREAD = 30.0  # seconds in which a part of an answer must find room on its way
 PART = 2**16  # bytes of an answer that are sent at once
 SMALL = 2**14  # bytes of a body that is not counted
-PARSED = 25  # bytes that JSON takes for each byte of its text, at most: [{},{},...] takes 24
+PARSED = 45  # bytes that JSON takes for each byte of its text: 24 for [{},{},...], 44 for lists in lists
 SHARE = 4  # an address has one part in so many
 
 SLOW = Refusal(408, "slow", "the rest of the body did not come in time: nothing was kept")
@@ -74,27 +74,34 @@ class Body:
 
     def __init__(self, bodies: Bodies, address: str, receive: Receive, size: Size) -> None:
         self._bodies, self._address, self._receive, self._allowed = bodies, address, receive, size
-        self._began: float | None = None
+        self._began, self._step = -1.0, -1.0  # when the body began, and when its last step did
         self._size, self._counted, self._whole = 0, 0, False
 
     async def receive(self) -> Message:
         """The next part; once the body is whole, whatever else there is to say about the connection."""
         if self._whole:
             return await self._receive()
-        if self._began is None:
-            self._began = time.monotonic()
         try:
-            async with asyncio.timeout(self._began + GRACE + self._size / RATE - time.monotonic()):
+            async with asyncio.timeout(self._seconds_left()):
                 message = await self._receive()
         except TimeoutError:
             raise Unread(SLOW) from None
         self._whole = not message.get("more_body", False)
+        steps = self._size // STEP
         self._size += len(message.get("body", b""))
+        if self._size // STEP > steps:
+            self._step = time.monotonic()
         if self._size > self._allowed.most:
             raise Unread(self._allowed.too_large)
         if self._size > SMALL and not self._count(self._size * self._allowed.weight):
             raise Unread(BUSY)
         return message
+
+    def _seconds_left(self) -> float:
+        now = time.monotonic()
+        if self._began < 0:
+            self._began = self._step = now
+        return min(self._step + STEP_SECONDS, self._began + LONGEST) - now
 
     def _count(self, size: int) -> bool:
         before, self._counted = self._counted, size

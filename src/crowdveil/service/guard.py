@@ -7,7 +7,6 @@ query, no address and no header.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from typing import Any
 from uuid import uuid4
@@ -19,9 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crowdveil.service.api.addresses import address_of
 from crowdveil.service.bodies import UNREAD, Bodies, Body, Size, in_parts
+from crowdveil.service.connections import ABORT
 from crowdveil.service.logs import place_of
 from crowdveil.service.metrics import REQUESTS, SECONDS
-from crowdveil.service.problems import BUG, TYPE, Refusal, Refused
+from crowdveil.service.problems import BUG, Refusal, Refused, send_problem
 from crowdveil.service.state import State
 
 HEADERS = {
@@ -68,14 +68,14 @@ class Guard:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers["X-Request-Id"] = request_id
-            await _send(send, message)
+            await _send(scope, send, message)
 
         address, size = address_of(Request(scope)), self._size(scope)
         body = Body(self._bodies, address, receive, size)
         try:
             refusal = self._refusal(scope, address, size)
             if refusal is not None:
-                await _problem(refusal, answer)
+                await send_problem(refusal, answer)
             else:
                 await self._app(scope, body.receive, answer)
         except ClientDisconnect:
@@ -89,7 +89,7 @@ class Guard:
                 where=place_of(error),
             )
             if status == 0:
-                await _problem(BUG, answer)
+                await send_problem(BUG, answer)
         finally:
             body.release()
             self._count(scope, status, time.perf_counter() - began, request_id)
@@ -127,30 +127,22 @@ class Guard:
             )
 
 
-async def _send(send: Send, message: Message) -> None:
-    """Send a message; `ClientDisconnect` if the other side does not read."""
+async def _send(scope: Scope, send: Send, message: Message) -> None:
+    """Send a message; `ClientDisconnect` if the other side does not read, and the connection ends."""
     for part in in_parts(message):
         try:
             async with asyncio.timeout(UNREAD):
                 await send(part)
         except TimeoutError:
+            scope.get(ABORT, _nothing)()
             raise ClientDisconnect from None
+
+
+def _nothing() -> None:
+    """Where there is no connection to end."""
 
 
 def _route(scope: Scope) -> str:
     """The pattern of a path: it has no id and no token."""
     route: Any = scope.get("route")
     return getattr(route, "path", None) or "none"
-
-
-async def _problem(refusal: Refusal, send: Send) -> None:
-    body = json.dumps(refusal.to_dict()).encode()
-    headers = {
-        "content-type": TYPE,
-        "content-length": str(len(body)),
-        "connection": "close",
-        **refusal.headers,
-    }
-    pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})

@@ -139,6 +139,7 @@ class Intake:
             self._answer(jobs)
             if stopped:
                 return
+            del jobs, waiting  # and with them their lines, which nobody needs while this waits
             waiting = self._jobs.get()
 
     def _together(self, first: _Job) -> tuple[list[_Job], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 MOST_IN_LIST = 10_000
@@ -17,6 +17,14 @@ class Strict(BaseModel):
     """A request: nothing that is not asked for, no number for a text."""
 
     model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, given: Any) -> Any:
+        """Refuse at once what has more parts than there are: an error for each of many takes long."""
+        if isinstance(given, dict) and len(given) > len(cls.model_fields):
+            raise PydanticCustomError("extra_forbidden", "there are more parts than are asked for")
+        return given
 
 
 def _printable(given: dict[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.types import Send
 
 TYPE = "application/problem+json"
 
@@ -68,3 +70,17 @@ class Unread(HTTPException):
 def refused(refusal: Refusal) -> Refused:
     """A refusal as an exception."""
     return Refused(refusal.status, refusal.code, refusal.detail, refusal.headers)
+
+
+async def send_problem(refusal: Refusal, send: Send) -> None:
+    """Answer a request with a problem, and close its connection: the body may not have been read."""
+    body = json.dumps(refusal.to_dict()).encode()
+    headers = {
+        "content-type": TYPE,
+        "content-length": str(len(body)),
+        "connection": "close",
+        **refusal.headers,
+    }
+    pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

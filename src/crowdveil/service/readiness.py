@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from crowdveil.service.store.database import Database
 
 LASTS = 1.0  # seconds
+OLD = 5.0  # seconds after which an answer is worth nothing
 
 
 class Readiness:
@@ -30,7 +31,7 @@ class Readiness:
                     self._until = time.monotonic() + LASTS
             finally:
                 self._asking.release()
-        return self._ready
+        return self._ready and time.monotonic() < self._until + OLD
 
     def _ask(self) -> bool:
         try:

@@ -22,7 +22,8 @@ from crowdveil.service.settings import Settings
 from crowdveil.service.store.database import Database
 
 AGAIN = 1.0  # seconds until a worker that died is started again
-OTHER_FILES = 200  # that a process opens beside its connections
+BACKLOG = 2048  # connections that wait to be accepted
+OTHER_FILES = 400  # that a process opens beside its connections, those for proxies included
 LAST_WORDS = 15.0  # seconds for a worker to end
 
 
@@ -99,14 +100,15 @@ def run(settings: Settings) -> None:
         date_header=False,
         timeout_graceful_shutdown=30,
         timeout_keep_alive=30,
-        h11_max_incomplete_event_size=64 * 1024,
-        backlog=2048,
-        limit_concurrency=settings.connections,
+        backlog=BACKLOG,
+        http="crowdveil.service.connections:Connection",
+        ws="none",
     )
     try:
         socket = config.bind_socket()
     except SystemExit:
         raise OutputError(f"{settings.host}:{settings.port} cannot be listened on: is it taken?") from None
+    socket.listen(BACKLOG)  # whoever connects from now on waits until a process is ready
     _allow_files(settings.connections + OTHER_FILES)
     port = socket.getsockname()[1]
     # uvicorn raises the signal that stopped it once more when all is done: SIGTERM then means nothing.

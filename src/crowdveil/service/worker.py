@@ -184,8 +184,10 @@ class Worker:
         }
         with self._database.writing() as connection:
             self._election.fenced(connection)
+            state = select(campaigns_table.c.state).where(campaigns_table.c.id == wave.campaign.id)
+            # Locked before its results, as whoever deletes it does: else each could wait for the other.
             current = connection.execute(
-                select(campaigns_table.c.state).where(campaigns_table.c.id == wave.campaign.id)
+                state.with_for_update(read=True, key_share=True)
             ).scalar_one_or_none()
             if current is None or (kept.provisional and current == "closed"):
                 return  # it was deleted, or closed meanwhile

@@ -9,7 +9,11 @@ from fastapi import Request
 
 def address_of(request: Request) -> str:
     """The network address of whoever asks; all of one IPv6 network count as one."""
-    host = request.client.host if request.client else ""
+    return network_of(request.client.host if request.client else "")
+
+
+def network_of(host: str) -> str:
+    """The same for an address as text."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -131,7 +131,8 @@ async def _lines(service: State, request: Request) -> list[bytes]:
         "application/jsonl",
     ):
         raise Refused(415, "type", f"a batch is {NDJSON}: a JSON object in each line")
-    body, most, longest = await request.body(), service.settings.batch_lines, service.settings.body_bytes
+    most, longest = service.settings.batch_lines, service.settings.body_bytes
+    body = b"".join([part async for part in request.stream()])  # which, unlike `body`, keeps no copy
     if body.count(b"\n") > 2 * most:  # before they are split, which takes many times their memory
         raise _too_many(most)
     lines = [line for line in map(bytes.strip, body.split(b"\n")) if line]
@@ -150,18 +151,27 @@ def _too_many(most: int) -> Refused:
 
 
 async def _answers(
-    service: State, campaign: Opened, lines: Sequence[bytes], read: Reader, *, count: bool = False
+    service: State, campaign: Opened, lines: list[bytes], read: Reader, *, count: bool = False
 ) -> AsyncIterator[bytes]:
-    """The answer to each line, some at a time, so that others are served in between."""
-    for some in portions(lines, LINES_AT_ONCE, BYTES_AT_ONCE):
-        answers = await service.intake.enqueue_lines(campaign, some, read)
-        if answers.count(ACCEPTED) == len(answers):  # nearly always
-            REPORTS.labels("accepted").inc(len(answers))
-            yield _ACCEPTED * len(answers)
-            continue
-        for word, number in Counter(map(_word, answers)).items() if count else ():
-            REPORTS.labels(word).inc(number)
-        yield b"".join([_line(campaign, answer) for answer in answers])
+    """The answer to each line, some at a time, so that others are served in between.
+
+    Lines are let go as soon as they are answered, or whoever sent them has gone: then this generator is part
+    of a cycle that is collected much later.
+    """
+    waiting = deque(portions(lines, LINES_AT_ONCE, BYTES_AT_ONCE))
+    lines.clear()
+    try:
+        while waiting:
+            answers = await service.intake.enqueue_lines(campaign, waiting.popleft(), read)
+            if answers.count(ACCEPTED) == len(answers):  # nearly always
+                REPORTS.labels("accepted").inc(len(answers))
+                yield _ACCEPTED * len(answers)
+                continue
+            for word, number in Counter(map(_word, answers)).items() if count else ():
+                REPORTS.labels(word).inc(number)
+            yield b"".join([_line(campaign, answer) for answer in answers])
+    finally:
+        waiting.clear()
 
 
 def _line(campaign: Opened, outcome: Outcome) -> bytes:

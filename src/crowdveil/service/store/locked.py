@@ -40,11 +40,16 @@ class LockedCampaign:
     def __init__(self, connection: Connection, campaign: Opened) -> None:
         self.connection, self.campaign = connection, campaign
         self.keys: dict[tuple[bytes, bytes], KeptKey] = {}
-        self._waves = lock_waves(connection, campaign.number)
-        query = select(campaigns.c.state, campaigns.c.wave).where(campaigns.c.number == campaign.number)
-        self._row = connection.execute(query).one_or_none()
+        self._waves, self._row = self._lock()
         if self._row is not None and self.open_number not in self._waves:
-            self._waves = lock_waves(connection, campaign.number)  # one was opened while we waited
+            self._waves, self._row = self._lock()  # a wave was opened while we waited, or there is none yet
+
+    def _lock(self) -> tuple[dict[int, Row[Any]], Row[Any, Any] | None]:
+        """The rows of all waves and, read after they were locked, the campaign's state."""
+        number = self.campaign.number
+        locked = lock_waves(self.connection, number)
+        query = select(campaigns.c.state, campaigns.c.wave).where(campaigns.c.number == number)
+        return locked, self.connection.execute(query).one_or_none()
 
     @property
     def open_number(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from crowdveil.campaigns.kind import Batch, Kind, Plans
+from crowdveil.campaigns.kind import Batch, Kind, Plan, Plans
 from crowdveil.service.problems import Refusal
 from crowdveil.service.store.schema import DIGEST, campaigns, plans, reports, waves
 
@@ -44,7 +44,7 @@ class Opened:
     id: str
     kind: Kind
     invited: bool
-    _plans: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _plans: dict[tuple[int, int], Plan] = field(default_factory=dict, compare=False, repr=False)
 
     def plans(self, connection: Connection, wave: int, rounds: Iterable[int]) -> Plans:
         """The plans of these rounds of a wave, each of which is read once: they never change."""
@@ -107,7 +107,7 @@ def read_plans(
     query = select(plans.c.round, plans.c.planned).where(plans.c.campaign == campaign, plans.c.wave == wave)
     if rounds is not None:
         query = query.where(plans.c.round.in_(sorted(rounds)))
-    return {row.round: tuple(json.loads(row.planned)) for row in connection.execute(query)}
+    return {row.round: Plan(json.loads(row.planned)) for row in connection.execute(query)}
 
 
 def read_reports(
