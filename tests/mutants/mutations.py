@@ -1524,8 +1524,8 @@ SERVICE = (
     Mutation(
         "the plan of a first round that was kept is not followed",
         "campaigns/records.py",
-        "return plans[number] if number else plans.get(0, ())",
-        "return plans[number] if number else ()",
+        "return plans[number] if number else plans.get(0, Plan())",
+        "return plans[number] if number else Plan()",
         ("campaigns/test_gathering.py::test_the_plan_of_the_first_round_is_followed_if_it_was_kept",),
     ),
     Mutation(

@@ -120,11 +120,16 @@ def test_requests_that_queue_up_end_the_connection(strangers: Server) -> None:
 
 @pytest.mark.parametrize(
     "endless",
-    [HEADERS + b"X-More: y\r\n" * 8000, HEADERS + b"X-Long: " + b"y" * 100_000, b"GET /" + b"x" * 100_000],
+    [
+        HEADERS + b"X-More: y\r\n" * 2_000_000,
+        HEADERS + b"X-Long: " + b"y" * 2 * 10**7,
+        b"GET /" + b"x" * 2 * 10**7,
+    ],
     ids=["many", "long", "path"],
 )
 def test_endless_headers_end_the_connection(strangers: Server, endless: bytes) -> None:
-    assert b" 200 " not in answered(connected(strangers.url), endless)
+    with connected(strangers.url) as connection, pytest.raises(ConnectionError):
+        connection.sendall(endless)  # more than what fits on the way
     until(lambda: httpx.get(f"{strangers.url}/healthz").status_code == 200)
 
 
