@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdveil.report.charts import HEIGHT, WIDTH, Chart, density_chart, histogram_chart, ticks
+from crowdveil.report.axes import ticks
+from crowdveil.report.charts import HEIGHT, Chart, density_chart, histogram_chart
+from crowdveil.report.drawing import WIDTH
 
 modest = settings(deadline=None, derandomize=True, max_examples=100)
 NAMESPACE = "{http://www.w3.org/2000/svg}"
