@@ -62,10 +62,11 @@ class Axis:
     def at(self, values: Floats) -> Floats:
         """Where values lie on the page."""
         if self.logarithmic:
-            share = np.log(values / self.low) / np.log(self.high / self.low)
+            share: Floats = np.log(values / self.low) / np.log(self.high / self.low)
         else:
             share = (values - self.low) / (self.high - self.low)
-        return self.start + share * (self.end - self.start)
+        places: Floats = self.start + share * (self.end - self.start)
+        return places
 
     def place(self, value: float) -> float:
         """Where one value lies on the page."""

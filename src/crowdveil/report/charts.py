@@ -14,7 +14,20 @@ from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats
 from crowdveil.report.axes import Axis
-from crowdveil.report.drawing import BLUE, GREEN, LETTER, ORANGE, PURPLE, RED, SKY, WIDTH, room, scaled, text
+from crowdveil.report.drawing import (
+    BLUE,
+    GREEN,
+    LETTER,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    WIDTH,
+    room,
+    scaled,
+    text,
+    tick_text,
+)
 
 COLOURS = {"true": BLUE, "uniform": GREEN, "global only": PURPLE, "combined": RED, "released": ORANGE}
 
@@ -45,7 +58,7 @@ class Chart:
     @cached_property
     def left(self) -> int:
         """The space left of the frame, which the numbers of y need."""
-        return 28 + room(max(len(label) for label, _ in self.up.labels(5)))
+        return 28 + room(max(len(label) for label, _ in self.up.labels(6)))
 
     @cached_property
     def across(self) -> Axis:
@@ -98,14 +111,14 @@ class Chart:
         """The chart as an SVG element with labels of both axes."""
         bottom, frame = self.height - _BOTTOM, WIDTH - self.right
         parts = []
-        for label, y in self.up.labels(5):
+        for label, y in self.up.labels(6):
             parts.append(text(f"{self.left - 6}", y + 4, label, _END))
             parts.append(
                 f'<path d="M{self.left} {y:.1f}H{frame}" stroke="currentColor" stroke-opacity="0.14"/>'
             )
         parts.append(f'<path d="M{self.left} {_TOP}V{bottom}H{frame}" fill="none" stroke="currentColor"/>')
         for label, x in self.across.labels(6, int((frame - self.left) / LETTER)):
-            parts.append(text(f"{x:.1f}", bottom + 16, label, _MIDDLE))
+            parts.append(tick_text(x, bottom + 16, label))
             parts.append(f'<path d="M{x:.1f} {bottom}v4" stroke="currentColor"/>')
         parts.append(text(f"{(self.left + frame) / 2:.0f}", self.height - 6, across, _MIDDLE))
         turned = f'transform="rotate(-90)" {_MIDDLE}'

@@ -18,15 +18,17 @@ from crowdveil.report.drawing import BLUE, fluid, text, titled
 from crowdveil.report.numbers import count, interval, number
 
 MOST_ROWS = 60
-BESIDE = 18  # longer names stand above their line, not beside it
+BESIDE = 12  # longer names stand above their line, not beside it
 ABOVE = 48  # letters of such a name
-_ROW, _TALL, _AXIS, _TITLE, _NOTE = 22, 38, 40, 24, 22  # heights
+_ROW, _TALL, _AXIS, _TITLE, _NOTE, _LABELS = 22, 38, 40, 24, 22, 16  # heights
+_TALL_PANEL = 15  # rows; taller panels have ticks at both ends
 _RADIUS, _LETTERS = 4.5, 30  # of a dot; how many letters fit below the axis on a phone
 _STROKE, _MIDDLE, _SLANTED = (
     f'stroke="{BLUE}" stroke-width="2.5"',
     'text-anchor="middle"',
     'font-style="italic"',
 )
+_FAINT = 'stroke="currentColor" stroke-opacity="0.14"'
 _ARROWS = ("M5 -4L0 0L5 4", "M-5 -4L0 0L-5 4")
 
 
@@ -76,9 +78,10 @@ class Panel:
 def dot_plot(estimates: Iterable[Estimate], label: str = "estimate", most: int = MOST_ROWS) -> str:
     """Estimates with intervals, ranked, at most `most` of them; `label` says what the axes measure."""
     drawn = panels(estimates, label, most)
+    longest = max((len(row.name) for panel in drawn for row in panel.rows), default=0)
     top, parts = 0.0, []
     for panel in drawn:
-        marks, height = _panel(panel, headed=len(drawn) > 1)
+        marks, height = _panel(panel, longest, headed=len(drawn) > 1)
         parts.append(f'<svg y="{top:g}" width="100%" height="{height:g}" overflow="visible">{marks}</svg>')
         top += height
     rows = sum(len(panel.rows) for panel in drawn)
@@ -96,7 +99,8 @@ def panels(estimates: Iterable[Estimate], label: str, most: int = MOST_ROWS) -> 
     for members, rows in zip(kinds.values(), shares, strict=True):
         if rows:
             shown = tuple(sorted(members, key=Estimate.rank)[:rows])
-            made.append(Panel(shown, len(members) - rows, _axis(shown), _heading(shown[0], label)))
+            heading = _heading(shown[0], label, alone=len(kinds) == 1)
+            made.append(Panel(shown, len(members) - rows, _axis(shown), heading))
     return made
 
 
@@ -122,20 +126,21 @@ def _axis(rows: Sequence[Estimate]) -> Axis | None:
     return Axis(*padded(np.append(known, ends)), 0.0, 100.0)
 
 
-def _heading(row: Estimate, label: str) -> str:
+def _heading(row: Estimate, label: str, *, alone: bool) -> str:
     if row.unit:
         return f"{label} ({row.unit})"
-    if row.range is not None:
+    if row.range is not None and not alone:
         return f"{label} (range {number(row.range[0])} to {number(row.range[1])})"
     return label
 
 
-def _panel(panel: Panel, *, headed: bool) -> tuple[str, float]:
-    """Names and marks of a panel, and its height."""
-    longest = max(len(row.name) for row in panel.rows)
+def _panel(panel: Panel, longest: int, *, headed: bool) -> tuple[str, float]:
+    """Names and marks of a panel, and its height; `longest` is the number of letters of the longest name."""
     beside = longest <= BESIDE
     step, start = (_ROW if beside else _TALL), (_TITLE if headed else 4)
-    left = 6 + 1.7 * longest if beside else 3.0  # percents of the page
+    title, tall = "" if headed else panel.heading, len(panel.rows) > _TALL_PANEL
+    start += _LABELS if tall else 0
+    left = 4 + 2.3 * longest if beside else 2.0  # percents of the page
     bottom = start + step * len(panel.rows)
     names, marks = [], []
     for number_of_row, row in enumerate(panel.rows):
@@ -144,11 +149,13 @@ def _panel(panel: Panel, *, headed: bool) -> tuple[str, float]:
             names.append(text(f"{left - 3:.1f}%", y + 4, row.name, 'text-anchor="end"'))
         else:
             names.append(text("0", y - 12, row.name, most=ABOVE))
-        marks.append(_row(row, panel.axis, y))
+        marks.append(
+            f'<line x1="0%" x2="100%" y1="{y:.1f}" y2="{y:.1f}" {_FAINT}/>{_row(row, panel.axis, y)}'
+        )
     if headed:
         names.append(text("0", 15, panel.heading, 'font-weight="600"'))
     if panel.axis is not None:
-        marks.insert(0, _ground(panel.axis, start, bottom, panel.heading))
+        marks.insert(0, _ground(panel.axis, start, bottom, title, tall=tall))
     height = bottom + _AXIS
     if panel.hidden:
         words = f"The largest {count(len(panel.rows))}; {count(panel.hidden)} more are not drawn."
@@ -189,12 +196,16 @@ def _interval(ends: tuple[float, float], axis: Axis, y: float) -> str:
     return line + "".join(arrows)
 
 
-def _ground(axis: Axis, top: float, bottom: float, heading: str) -> str:
-    """Lines, ticks and the heading of an axis."""
+def _ground(axis: Axis, top: float, bottom: float, heading: str, *, tall: bool) -> str:
+    """Lines, ticks and the heading of an axis; a tall panel has ticks above it too."""
     parts = [f'<line x1="0%" x2="100%" y1="{bottom}" y2="{bottom}" stroke="currentColor"/>']
     for label, x in axis.labels(5, _LETTERS):
         upright = f'x1="{x:.2f}%" x2="{x:.2f}%" y1="{top}" y2="{bottom}"'
-        parts.append(f'<line {upright} stroke="currentColor" stroke-opacity="0.16"/>')
-        parts.append(text(f"{x:.2f}%", bottom + 16, label, _MIDDLE))
-    parts.append(text("50%", bottom + 33, heading, _MIDDLE, most=40))
+        parts.append(f"<line {upright} {_FAINT}/>")
+        anchor = 'text-anchor="end"' if x > 90 and len(label) > 5 else _MIDDLE
+        parts.append(text(f"{x:.2f}%", bottom + 16, label, anchor))
+        if tall:
+            parts.append(text(f"{x:.2f}%", top - 5, label, anchor))
+    if heading:
+        parts.append(text("50%", bottom + 33, heading, _MIDDLE, most=40))
     return "".join(parts)

@@ -16,16 +16,16 @@ from crowdveil.report.style import chart_rules
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#3d8fd1", "#cb7614", "#1b9e74", "#d9584f", "#a874c0", "#2f93c8"
 
 FONT = 'font-family="system-ui, sans-serif"'
-LETTER = 6.3  # width of a letter at the charts' size of text
+LETTER = 7.0  # width of a letter at the charts' size of text
 WIDTH = 360  # of charts that scale with the page: their text stays readable on a phone
 
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _ALONE = "svg{color:#222}@media(prefers-color-scheme:dark){svg{color:#ddd;background:#12151b}}"
 
 
-def scaled(width: float, height: float, title: str, marks: str) -> str:
-    """An SVG element that scales with the page."""
-    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+def scaled(width: float, height: float, title: str, marks: str, look: str = "scaled") -> str:
+    """An SVG element that scales with the page; with the look "natural" it keeps its size."""
+    size = f'class="{look}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
     return _element(size, title, marks)
 
 
@@ -60,6 +60,13 @@ def text(x: str, y: float, words: str, attributes: str = "", most: int | None = 
     if most is None or len(shown) <= most:
         return f'<text x="{x}" y="{y:.1f}" {attributes}>{escape(shown)}</text>'
     return f'<text x="{x}" y="{y:.1f}" {attributes}>{cut(words, most)}{titled(words)}</text>'
+
+
+def tick_text(x: float, y: float, label: str) -> str:
+    """The number of a tick, centred as far as the chart's edges allow."""
+    half = LETTER * len(label) / 2
+    inside = min(max(x, half), WIDTH - half)
+    return text(f"{inside:.1f}", y, label, 'text-anchor="middle"')
 
 
 def titled(words: str) -> str:

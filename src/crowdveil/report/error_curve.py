@@ -103,6 +103,6 @@ def _mark(chart: Chart, epsilons: Floats, curve: Floats | None, epsilon: float) 
             f"{x + aside:.1f}",
             max(y - 9, chart.up.end + 10),
             words,
-            f'text-anchor="{anchor}" font-weight="700"',
+            f'class="halo" text-anchor="{anchor}" font-weight="700"',
         )
     )

@@ -43,4 +43,6 @@ def legend(top: float) -> str:
         for level in range(SHADES)
     ]
     ends = text("0", 29, share(0.0)) + text(f"{2 + side * SHADES}", 29, share(top), 'text-anchor="end"')
-    return scaled(side * SHADES + 4, 34, f"shades from {share(0.0)} to {share(top)}", "".join(cells) + ends)
+    return scaled(
+        side * SHADES + 4, 34, f"shades from {share(0.0)} to {share(top)}", "".join(cells) + ends, "natural"
+    )

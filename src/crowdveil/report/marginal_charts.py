@@ -15,7 +15,7 @@ from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.report.drawing import BLUE, LETTER, WIDTH, room, scaled, text, titled
 from crowdveil.report.heat import cell, legend
-from crowdveil.report.numbers import share
+from crowdveil.report.numbers import decimal, share
 
 MOST_VALUES = 40  # of a column in a chart
 MOST_PAIRS = 12  # heat maps on a page
@@ -45,11 +45,16 @@ class Marginals:
     left_out: int
 
 
-def bars(column: str, labels: Sequence[str], shares: Floats, top: float | None = None) -> str:
-    """A bar for each value of a column; `top` is the share at the end of an axis that charts share."""
+def bars(
+    column: str, labels: Sequence[str], shares: Floats, top: float | None = None, letters: int = 0
+) -> str:
+    """A bar for each value of a column.
+
+    Charts that share an axis are given `top`, the share at its end, and the `letters` of the longest name.
+    """
     shares = _checked(shares, len(labels))
     top = _top(shares) if top is None else top
-    left = 8 + room(min(_LONGEST, max(map(len, labels), default=0)))
+    left = 8 + room(min(_LONGEST, max([letters, *map(len, labels)])))
     full = WIDTH - left - 54
     parts = []
     for row, (label, value) in enumerate(zip(labels, shares.tolist(), strict=True)):
@@ -117,24 +122,20 @@ def marginals(tables: Sequence[Mapping[str, Any]], most_pairs: int = MOST_PAIRS)
     pairs = [table for table in fitting if len(table["columns"]) == 2]
     drawn = pairs[:most_pairs]
     longest = max((_top(_floats(table)) for table in singles), default=1.0)
+    letters = max((len(label) for table in singles for label in table["labels"][0]), default=0)
     darkest = max((_top(_floats(table)) for table in drawn), default=1.0)
-    return Marginals(
-        tuple(
-            Picture(
-                table["columns"][0], bars(table["columns"][0], table["labels"][0], _floats(table), longest)
-            )
-            for table in singles
-        ),
-        tuple(
-            Picture(
-                " and ".join(table["columns"]),
-                heat_map(tuple(table["columns"]), tuple(table["labels"]), _floats(table), darkest),
-            )
-            for table in drawn
-        ),
-        legend(darkest),
-        sum(len(table["columns"]) == 2 for table in tables) - len(drawn),
-    )
+    columns = []
+    for table in singles:
+        (name,), (labels,) = table["columns"], table["labels"]
+        columns.append(Picture(name, bars(name, labels, _floats(table), longest, letters)))
+    maps = []
+    for table in drawn:
+        first, second = table["columns"]
+        down, across = table["labels"]
+        picture = heat_map((first, second), (down, across), _floats(table), darkest)
+        maps.append(Picture(f"{first} and {second}", picture))
+    left_out = sum(len(table["columns"]) == 2 for table in tables) - len(drawn)
+    return Marginals(tuple(columns), tuple(maps), legend(darkest), left_out)
 
 
 def _floats(table: Mapping[str, Any]) -> Floats:
@@ -158,6 +159,4 @@ def _checked(shares: Floats, *shape: int) -> Floats:
 def _short(value: float) -> str:
     """A share in percent in few letters, such as 12, 3.4 or <0.1."""
     percent = 100 * value
-    if 0 < percent < 0.05:
-        return "<0.1"
-    return share(value).removesuffix("\N{NO-BREAK SPACE}%") if percent < 9.95 else f"{percent:.0f}"
+    return "<0.1" if 0 < percent < 0.05 else decimal(percent, 1 if percent < 9.95 else 0)

@@ -7,7 +7,7 @@ import numpy as np
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.report.axes import Axis, padded
-from crowdveil.report.drawing import BLUE, LETTER, ORANGE, WIDTH, scaled, text
+from crowdveil.report.drawing import BLUE, LETTER, ORANGE, WIDTH, scaled, text, tick_text
 from crowdveil.report.numbers import count, number
 
 MOST_DRAWN = 500
@@ -40,7 +40,7 @@ def noise_picture(
     ]
     for label, x in axis.labels(6, int((WIDTH - _LEFT - _RIGHT) / LETTER)):
         parts.append(f'<path d="M{x:.1f} {ground}v4" stroke="currentColor"/>')
-        parts.append(text(f"{x:.1f}", ground + 17, label, _MIDDLE))
+        parts.append(tick_text(x, ground + 17, label))
     parts += _stacked(axis.at(np.sort(inside)), ground)
     parts += _true(axis.place(value), f"true value {number(value)} {unit}".strip(), ground)
     beyond = reports.size - inside.size
@@ -56,16 +56,19 @@ def noise_picture(
 
 
 def _stacked(places: Floats, ground: float) -> list[str]:
-    """Dots above the axis; those that fall into the same narrow stretch stand on each other."""
+    """Dots above the axis; those that fall into the same narrow stretch stand on each other at their mean."""
     stretch = np.floor(places / (2 * _RADIUS)).astype(np.int64)
     first = np.searchsorted(stretch, stretch, side="left")
     heights = np.arange(places.size) - first
+    middles = np.bincount(first, places, places.size) / np.maximum(
+        1, np.bincount(first, minlength=places.size)
+    )
     tallest = int(heights.max(initial=0)) + 1
     step = min(2 * _RADIUS, (_STRIP - 2 * _RADIUS) / tallest)
     return [
         f'<circle cx="{x:.1f}" cy="{ground - _RADIUS - 1 - step * height:.1f}" r="{_RADIUS - 0.3:g}" '
         f'fill="{BLUE}" fill-opacity="0.75"/>'
-        for x, height in zip(places.tolist(), heights.tolist(), strict=True)
+        for x, height in zip(middles[first].tolist(), heights.tolist(), strict=True)
     ]
 
 

@@ -111,7 +111,7 @@ def interval(estimate: float | None, lower: float | None, upper: float | None) -
     """
     if lower is None or upper is None or not 0 < upper - lower < float("inf"):
         return number(estimate), number(lower), number(upper)
-    finest = 10.0 ** floor(log10((upper - lower) / 10))
+    finest = 10.0 ** floor(log10((upper - lower) / 20))
     texts = together([estimate, lower, upper], finest)
     return texts[0], texts[1], texts[2]
 

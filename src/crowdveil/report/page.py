@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crowdveil.report import numbers
 from crowdveil.report.style import stylesheet
+
+
+def _setting(value: Any) -> str:
+    """The value of a parameter in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_setting, value))}]"
+    return numbers.number(value, 12) if isinstance(value, float) else str(value)
 
 
 @cache
@@ -21,6 +31,7 @@ def environment() -> Environment:
         "decimal": numbers.decimal,
         "amount": numbers.count,
         "share": numbers.share,
+        "setting": _setting,
     }
     templates.globals["stylesheet"] = stylesheet()
     return templates

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdveil.arrays import Floats
-from crowdveil.report.drawing import BLUE, ORANGE, room, scaled, text
+from crowdveil.report.drawing import BLUE, ORANGE, WIDTH, room, scaled, text
 from crowdveil.report.heat import cell
 from crowdveil.report.numbers import share as percent
 
@@ -42,7 +42,7 @@ def shade_map(names: Sequence[str], shares: Floats, label: str, top: float | Non
             )
             x, y = left + _CELL * place, left + _CELL * row
             parts.append(cell(x, y, (_CELL, _CELL), share, top, told, shown))
-    return scaled(side, side, label, "".join(parts))
+    return scaled(side, side, label, "".join(parts), "natural" if side <= WIDTH else "scaled")
 
 
 def side_by_side(labels: Sequence[str], real: Floats, synthetic: Floats, top: float | None = None) -> str:

@@ -166,7 +166,10 @@ def _case_pictures(release: Release, claims: Claims, weights: Weights | None) ->
     tops = [max(float(heights.max()) for heights in case["curves"].values()) for case in cases]
     top = shared_top(tops) if within is not None else None
     return [
-        {**case, "picture": density_chart(case["points"], case["curves"], *case["marks"], top=top)}
+        {
+            **case,
+            "picture": density_chart(case["points"], case["curves"], case["marks"], case["outlying"], top),
+        }
         for case in cases
     ]
 
@@ -202,7 +205,7 @@ def _case(
     if released.size:
         curves["released"] = curve(points, released, None, h_released)
     sample = slice(None, None, 1 + x.size // MOST_DRAWN)
-    return {**case, "points": points, "curves": curves, "marks": (x[sample], outliers[sample])}
+    return {**case, "points": points, "curves": curves, "marks": x[sample], "outlying": outliers[sample]}
 
 
 def _points(x: Floats, h: float, within: tuple[float, float] | None) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
-from crowdveil.report.charts import Chart, histogram
+from crowdveil.report.charts import Chart
 from crowdveil.report.drawing import BLUE, scaled, text
 from crowdveil.report.numbers import count, share
 
@@ -26,14 +26,15 @@ def weights_chart(weights: Floats) -> str:
     if not weights.size:
         return scaled(200, 24, "no users", text("4", 16, "no users"))
     carriers = half_of_weight(weights)
-    heights, edges = histogram(weights)
-    high = max(float(edges[-1]), 1e-300)
-    chart = Chart((min(0.0, float(edges[0])), 0.0), (high, 1.25 * float(heights.max())))
-    least = float(np.sort(weights)[::-1][carriers - 1]) if carriers else np.inf
+    bins = min(40, max(10, int(np.sqrt(weights.size))))
+    largest = float(weights.max()) or 1.0
+    heights, edges = np.histogram(weights, bins, (0.0, max(largest, 1e-300)))
+    chart = Chart((0.0, 0.0), (float(edges[-1]), 1.25 * float(heights.max())))
+    least = float(np.sort(weights)[-carriers]) if carriers else np.inf
     colours = [BLUE if edge > least else _REST for edge in edges[1:].tolist()]
-    if carriers and least >= edges[-1]:
+    if carriers:
         colours[-1] = BLUE
-    chart.bars(edges, heights, colours)
+    chart.bars(edges, heights.astype(np.float64), colours)
     words = sentence(weights)
     chart.marks.append(text(f"{chart.left + 6}", 22, words.removesuffix("."), 'fill="currentColor"'))
     return chart.svg("weight", "users", words)
