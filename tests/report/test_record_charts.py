@@ -51,3 +51,12 @@ def test_a_page_escapes_what_a_schema_says() -> None:
     assert "<b>" not in page
     assert "Learning" in page
     ElementTree.fromstring(comparison_picture(found))
+
+
+def test_charts_of_several_columns_share_their_axis() -> None:
+    def longest(labels: list[str], share: float) -> float:
+        picture = side_by_side(labels, np.array([share]), np.array([share]), top=0.8, letters=12)
+        bar = next(part for part in ElementTree.fromstring(picture).iter() if part.tag.endswith("rect"))
+        return float(bar.get("width", "nan"))
+
+    assert longest(["a long name"], 0.4) == pytest.approx(2 * longest(["x"], 0.2), abs=0.2)

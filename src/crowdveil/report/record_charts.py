@@ -45,14 +45,16 @@ def shade_map(names: Sequence[str], shares: Floats, label: str, top: float | Non
     return scaled(side, side, label, "".join(parts), "natural" if side <= WIDTH else "scaled")
 
 
-def side_by_side(labels: Sequence[str], real: Floats, synthetic: Floats, top: float | None = None) -> str:
+def side_by_side(
+    labels: Sequence[str], real: Floats, synthetic: Floats, top: float | None = None, letters: int = 0
+) -> str:
     """Two bars for each value: its share of the real and of the synthetic records.
 
-    The most frequent values are shown in the order of the domain, and all others as one. `top` is the share
-    at the end of an axis that several charts have in common.
+    The most frequent values are shown in the order of the domain, and all others as one. Charts that share an
+    axis are given `top`, the share at its end, and the `letters` of the longest name.
     """
     labels, real, synthetic = most_frequent(labels, real, synthetic)
-    left, width, step = _room(labels), 430, 2 * _BAR + 8
+    left, width, step = _room([*labels, letters * " "]), 430, 2 * _BAR + 8
     scale = (width - left - 50) / (top or max(float(real.max()), float(synthetic.max())) or 1.0)
     parts = []
     for row, label in enumerate(labels):

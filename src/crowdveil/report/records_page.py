@@ -54,4 +54,5 @@ def _column_pictures(comparison: Comparison) -> list[str]:
         )
         bars.append(most_frequent(column.labels(), real, synthetic))
     top = max((float(max(real.max(), synthetic.max())) for _, real, synthetic in bars), default=1.0)
-    return [side_by_side(labels, real, synthetic, top) for labels, real, synthetic in bars]
+    letters = max((len(label) for labels, _, _ in bars for label in labels), default=0)
+    return [side_by_side(labels, real, synthetic, top, letters) for labels, real, synthetic in bars]
