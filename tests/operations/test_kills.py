@@ -35,7 +35,7 @@ from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.public_range import Range
 from crowdveil.releases.basic import Basic
 from crowdveil.report.bundle import PRIVATE_FILES, PUBLIC_FILES
-from crowdveil.report.release_pages import environment
+from crowdveil.report.page import environment
 
 TENTH = Guarantee(0.1, 0.0, unit="claim", adjacency="replace-one", trust="central")
 SMALL = frozenset({"1", "2", "3"})

@@ -7,41 +7,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from crowdveil.report.charts import HEIGHT, WIDTH, Chart, density_chart, histogram_chart, ticks
+from crowdveil.report.charts import HEIGHT, Chart, density_chart, histogram_chart
+from crowdveil.report.drawing import WIDTH
 
-modest = settings(deadline=None, derandomize=True, max_examples=100)
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
 def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{NAMESPACE}text")]
-
-
-@modest
-@given(low=st.floats(-1e9, 1e9), width=st.floats(1e-6, 1e9), most=st.integers(2, 9))
-def test_ticks_are_round_inside_and_few(low: float, width: float, most: int) -> None:
-    high = low + width
-    if high <= low:
-        return
-    chosen = ticks(low, high, most)
-    slack = 1e-6 * width + 1e-9 * abs(low)
-    assert chosen.size <= most
-    assert (chosen >= low - slack).all()
-    assert (chosen <= high + slack).all()
-    if chosen.size > 1:
-        step = float(np.diff(chosen).mean())
-        assert f"{step:.0e}"[0] in "125"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [(0.0, 10.0, [0, 2, 4, 6, 8, 10]), (-0.3, 0.31, [-0.2, 0.0, 0.2]), (5.0, 5.0, [5.0])],
-)
-def test_ticks_of_known_ranges(low: float, high: float, expected: list[float]) -> None:
-    np.testing.assert_allclose(ticks(low, high), expected, atol=1e-12)
 
 
 def test_a_line_runs_from_corner_to_corner_of_the_frame() -> None:

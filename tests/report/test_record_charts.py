@@ -27,7 +27,9 @@ def test_a_map_has_a_shade_and_a_share_for_each_pair() -> None:
     assert ".00" in texts
     assert "1" in texts
     assert picture.count("<rect") == 4
-    assert 'fill-opacity="1.000"' in picture
+    assert picture.count('class="heat-7"') == 1
+    assert picture.count('class="heat-0"') == 1
+    assert 'class="heat-7"' not in shade_map(["a"], np.ones((1, 1)), "x", top=2.0)
     assert shade_map(["a"], np.zeros((1, 1)), "x").count("<rect") == 1
 
 
@@ -36,8 +38,8 @@ def test_rare_values_stand_together() -> None:
     texts = _texts(side_by_side([f"v{place}" for place in range(30)], shares, shares[::-1]))
     assert "19 others" in texts
     assert len([text for text in texts if text.startswith("v")]) == 11
-    figures = [float(text) for text in texts if text.startswith("0.")]
-    assert sum(figures) == pytest.approx(2.0, abs=0.02)
+    figures = [float(text.removesuffix("\N{NO-BREAK SPACE}%")) for text in texts if text.endswith("%")]
+    assert sum(figures) == pytest.approx(200.0, abs=2.0)
 
 
 def test_a_page_escapes_what_a_schema_says() -> None:
@@ -49,3 +51,12 @@ def test_a_page_escapes_what_a_schema_says() -> None:
     assert "<b>" not in page
     assert "Learning" in page
     ElementTree.fromstring(comparison_picture(found))
+
+
+def test_charts_of_several_columns_share_their_axis() -> None:
+    def longest(labels: list[str], share: float) -> float:
+        picture = side_by_side(labels, np.array([share]), np.array([share]), top=0.8, letters=12)
+        bar = next(part for part in ElementTree.fromstring(picture).iter() if part.tag.endswith("rect"))
+        return float(bar.get("width", "nan"))
+
+    assert longest(["a long name"], 0.4) == pytest.approx(2 * longest(["x"], 0.2), abs=0.2)

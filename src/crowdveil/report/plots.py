@@ -15,7 +15,8 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.errors import MissingExtra
-from crowdveil.report.charts import BLUE, COLOURS, GREEN, ORANGE, PURPLE, RED, SKY, alone
+from crowdveil.report.charts import COLOURS
+from crowdveil.report.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, alone
 
 try:
     import matplotlib as mpl

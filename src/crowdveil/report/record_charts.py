@@ -1,4 +1,4 @@
-"""Charts of records: a heat map of pairs of columns, and grouped bars of the values of one column.
+"""Charts that compare records: a heat map over pairs of columns, and two bars for each value of a column.
 
 Names of columns and values come from the public schema; they are escaped, and long names are shortened.
 """
@@ -6,68 +6,73 @@ Names of columns and values come from the public schema; they are escaped, and l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
-from math import ceil
 
 import numpy as np
 
 from crowdveil.arrays import Floats
-from crowdveil.report.charts import BLUE, ORANGE
+from crowdveil.report.drawing import BLUE, ORANGE, WIDTH, room, scaled, text
+from crowdveil.report.heat import cell
+from crowdveil.report.numbers import share as percent
 
-_CELL, _BAR, _LETTER = 34, 7, 6.2
+_CELL, _BAR = 34, 10
 _LONGEST = 26  # letters of a name
 MOST_NAMED = 40  # columns; the cells of larger maps show no numbers
 MOST_VALUES = 12  # of a column; the other values are shown as one
+_END, _SMALL = 'text-anchor="end"', 'font-size="9.5"'
 
 
-def shade_map(names: Sequence[str], shares: Floats, label: str) -> str:
-    """A heat map of shares with one cell for each pair of columns; the largest share is darkest."""
+def shade_map(names: Sequence[str], shares: Floats, label: str, top: float | None = None) -> str:
+    """A heat map of numbers from 0 to 1 with one cell for each pair of columns.
+
+    `top` has the last shade: the largest number, unless several maps share their scale.
+    """
     left = _room(names)
     side = left + _CELL * len(names) + 4
-    top = float(shares.max()) or 1.0
-    parts = [_begin(side, side, label)]
+    top = top or float(shares.max()) or 1.0
+    parts = []
     for row, name in enumerate(names):
         middle = left + _CELL * (row + 0.5)
-        parts.append(f'<text x="{left - 6}" y="{middle + 4:.1f}" text-anchor="end">{_cut(name)}</text>')
+        parts.append(text(f"{left - 6}", middle + 4, name, _END, most=_LONGEST))
         turned = f'transform="translate({middle + 4:.1f} {left - 6}) rotate(-90)"'
-        parts.append(f"<text {turned}>{_cut(name)}</text>")
+        parts.append(text("0", 0, name, turned, most=_LONGEST))
         for place, share in enumerate(shares[row].tolist()):
-            x, y = left + _CELL * place, left + _CELL * row
-            parts.append(
-                f'<rect x="{x}" y="{y}" width="{_CELL - 1}" height="{_CELL - 1}" fill="{BLUE}" '
-                f'fill-opacity="{0.04 + 0.96 * share / top:.3f}"/>'
+            told, shown = (
+                f"{name}, {names[place]}: {share:.4f}",
+                _short(share) if len(names) <= MOST_NAMED else "",
             )
-            if len(names) <= MOST_NAMED:
-                centre = f'x="{x + (_CELL - 1) / 2}" y="{y + _CELL / 2 + 3}" text-anchor="middle"'
-                parts.append(f'<text {centre} font-size="10">{_short(share)}</text>')
-    return "".join([*parts, "</g></svg>"])
+            x, y = left + _CELL * place, left + _CELL * row
+            parts.append(cell(x, y, (_CELL, _CELL), share, top, told, shown))
+    return scaled(side, side, label, "".join(parts), "natural" if side <= WIDTH else "scaled")
 
 
-def side_by_side(labels: Sequence[str], real: Floats, synthetic: Floats) -> str:
+def side_by_side(
+    labels: Sequence[str], real: Floats, synthetic: Floats, top: float | None = None, letters: int = 0
+) -> str:
     """Two bars for each value: its share of the real and of the synthetic records.
 
-    The most frequent values are shown in the order of the domain, and all others as one.
+    The most frequent values are shown in the order of the domain, and all others as one. Charts that share an
+    axis are given `top`, the share at its end, and the `letters` of the longest name.
     """
-    labels, real, synthetic = _most_frequent(labels, real, synthetic)
-    left, width, step = _room(labels), 430, 2 * _BAR + 8
-    scale = (width - left - 44) / (max(float(real.max()), float(synthetic.max())) or 1.0)
-    parts = [_begin(width, step * len(labels) + 6, "shares of values, real and synthetic")]
+    labels, real, synthetic = most_frequent(labels, real, synthetic)
+    left, width, step = _room([*labels, letters * " "]), 430, 2 * _BAR + 8
+    scale = (width - left - 50) / (top or max(float(real.max()), float(synthetic.max())) or 1.0)
+    parts = []
     for row, label in enumerate(labels):
         y = 4 + step * row
-        parts.append(f'<text x="{left - 6}" y="{y + _BAR + 4}" text-anchor="end">{_cut(label)}</text>')
+        parts.append(text(f"{left - 6}", y + _BAR + 4, label, _END, most=_LONGEST))
         for below, share, colour in ((0, real[row], BLUE), (_BAR, synthetic[row], ORANGE)):
             length = float(share) * scale
             parts.append(
                 f'<rect x="{left}" y="{y + below}" width="{length:.1f}" height="{_BAR - 1}" fill="{colour}"/>'
-                f'<text x="{left + length + 4:.1f}" y="{y + below + _BAR - 1}" font-size="8">'
-                f"{float(share):.3f}</text>"
             )
-    return "".join([*parts, "</g></svg>"])
+            parts.append(
+                text(f"{left + length + 4:.1f}", y + below + _BAR - 1, percent(float(share)), _SMALL)
+            )
+    return scaled(width, step * len(labels) + 6, "shares of values, real and synthetic", "".join(parts))
 
 
-def _most_frequent(
-    labels: Sequence[str], real: Floats, synthetic: Floats
-) -> tuple[list[str], Floats, Floats]:
+def most_frequent(labels: Sequence[str], real: Floats, synthetic: Floats) -> tuple[list[str], Floats, Floats]:
+    """The most frequent values, and all others as one."""
     if len(labels) <= MOST_VALUES:
         return list(labels), real, synthetic
     frequent = np.sort(np.argsort(-(real + synthetic), kind="stable")[: MOST_VALUES - 1])
@@ -80,24 +85,12 @@ def _most_frequent(
     )
 
 
-def _begin(width: int, height: int, label: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" font-family="sans-serif" font-size="11" role="img" aria-label="{escape(label)}">'
-        '<g fill="currentColor">'
-    )
-
-
-def _cut(name: str) -> str:
-    return escape(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}")
-
-
 def _room(names: Sequence[str]) -> int:
     """The width of the longest name."""
-    return ceil(_LETTER * min(_LONGEST, max(len(name) for name in names))) + 12
+    return room(min(_LONGEST, max(len(name) for name in names))) + 12
 
 
 def _short(share: float) -> str:
     """A share in few characters, such as .05 or 1."""
-    text = f"{share:.2f}"
-    return "1" if text == "1.00" else text.removeprefix("0")
+    shown = f"{share:.2f}"
+    return "1" if shown == "1.00" else shown.removeprefix("0")

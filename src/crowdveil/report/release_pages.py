@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crowdveil.arrays import Floats
 from crowdveil.certificates.certificate import of_release
@@ -16,6 +15,10 @@ from crowdveil.releases.density import curve, support, weighted_bandwidth
 from crowdveil.releases.result import Release, Status
 from crowdveil.releases.weights import Weights
 from crowdveil.report.charts import density_chart, histogram_chart
+from crowdveil.report.dot_plot import Estimate, dot_plot
+from crowdveil.report.numbers import interval
+from crowdveil.report.page import environment
+from crowdveil.report.weights_chart import weights_chart
 
 ROWS_SHOWN = 200
 PICTURES = 6
@@ -24,49 +27,82 @@ MOST_DRAWN = 10_000  # claims of an object in a chart
 OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an equal weight
 
 
-@cache
-def environment() -> Environment:
-    """The environment of the page templates; values are escaped."""
-    return Environment(
-        loader=PackageLoader("crowdveil.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-
-
 def public_page(release: Release) -> str:
     """The public page: the promise and a summary of the released claims."""
     counts = np.diff(release.offsets)
-    drawn = np.flatnonzero(counts >= 2)[:PICTURES]
+    drawn = np.flatnonzero(counts >= 2)[:PICTURES].tolist()
+    rows = [_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]]
+    pictures = _released_pictures([release.of(i) for i in drawn], declared_range(release))
     return (
         environment()
         .get_template("public.html")
         .render(
             certificate=of_release(release).to_dict(),
-            rows=[_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]],
+            rows=rows,
             objects=int(np.count_nonzero(counts)),
             released=len(release),
-            pictures=[(release.objects[int(i)], _released_picture(release.of(int(i)))) for i in drawn],
+            overview=_overview(rows, declared_range(release)) if len(rows) > 1 else None,
+            pictures=list(zip([release.objects[i] for i in drawn], pictures, strict=True)),
         )
     )
+
+
+def declared_range(release: Release) -> tuple[float, float] | None:
+    """The public range of all values, if the method has one."""
+    declared = release.parameters.get("range")
+    return None if declared is None else (float(declared[0]), float(declared[1]))
 
 
 def _summary(release: Release, index: int) -> dict[str, Any]:
     values = release.of(index)
     low, median, high = np.quantile(values, [0.1, 0.5, 0.9]).tolist()
+    shown = interval(median, low, high)
     return {
         "object": release.objects[index],
         "claims": values.size,
         "median": median,
         "low": low,
         "high": high,
+        "shown": {"median": shown[0], "low": shown[1], "high": shown[2]},
     }
 
 
-def _released_picture(values: Floats) -> str:
-    spread = silverman(values, 0.0)
-    if spread == 0:
-        return histogram_chart(values, "value")
-    points = np.linspace(*support(values, spread), 300)
-    return density_chart(points, {"released": curve(points, values, None, spread)})
+def _overview(rows: Sequence[dict[str, Any]], within: tuple[float, float] | None) -> str:
+    """Medians of released claims with their middle 80 %."""
+    return dot_plot(
+        [Estimate(str(row["object"]), row["median"], row["low"], row["high"], range=within) for row in rows],
+        "median of the released claims",
+    )
+
+
+def _released_pictures(drawn: Sequence[Floats], within: tuple[float, float] | None) -> list[str]:
+    """Densities of released claims; with a public range all of them lie along the same axis."""
+    spreads = [silverman(values, 0.0) for values in drawn]
+    varied = [(values, spread) for values, spread in zip(drawn, spreads, strict=True) if spread > 0]
+    ends = [support(values, spread) for values, spread in varied]
+    if within is not None and not all(resolved(spread, within) for _, spread in varied):
+        within = None
+    if within is not None:
+        common = (min([within[0], *(low for low, _ in ends)]), max([within[1], *(high for _, high in ends)]))
+        ends = [common] * len(varied)
+    points = [np.linspace(*end, 300) for end in ends]
+    curves = [curve(at, values, None, spread) for at, (values, spread) in zip(points, varied, strict=True)]
+    top = shared_top([float(heights.max()) for heights in curves]) if within is not None else None
+    densities = iter(
+        [
+            density_chart(at, {"released": heights}, top=top)
+            for at, heights in zip(points, curves, strict=True)
+        ]
+    )
+    return [
+        next(densities) if spread > 0 else histogram_chart(values, "value")
+        for values, spread in zip(drawn, spreads, strict=True)
+    ]
+
+
+def shared_top(tops: Sequence[float]) -> float | None:
+    """The height that charts share; None if the lowest curve would fill less than a quarter of it."""
+    return max(tops) if tops and max(tops) <= 4 * min(tops) else None
 
 
 def steward_page(release: Release, claims: Claims) -> str:
@@ -99,7 +135,7 @@ def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
     least = np.argsort(weights.user, kind="stable")[: ROWS_SHOWN // 4]
     claims_per_user = claims.claims_per_user()
     return {
-        "picture": histogram_chart(weights.user, "users' global weight"),
+        "picture": weights_chart(weights.user),
         "least": [
             {
                 "user": claims.users[int(s)],
@@ -125,10 +161,26 @@ def _case_pictures(release: Release, claims: Claims, weights: Weights | None) ->
     varied[claimed] = claims.values[claims.offsets[claimed]] != claims.values[claims.offsets[claimed + 1] - 1]
     shown = (release.statuses == Status.released) & varied
     order = np.argsort(np.where(shown, -scores, 1), kind="stable")[:PICTURES].tolist()
-    return [_case(release, claims, weights, i) for i in order if shown[i]]
+    within = declared_range(release)
+    cases = [_case(release, claims, weights, i, within) for i in order if shown[i]]
+    tops = [max(float(heights.max()) for heights in case["curves"].values()) for case in cases]
+    top = shared_top(tops) if within is not None else None
+    return [
+        {
+            **case,
+            "picture": density_chart(case["points"], case["curves"], case["marks"], case["outlying"], top),
+        }
+        for case in cases
+    ]
 
 
-def _case(release: Release, claims: Claims, weights: Weights | None, index: int) -> dict[str, Any]:
+def _case(
+    release: Release,
+    claims: Claims,
+    weights: Weights | None,
+    index: int,
+    within: tuple[float, float] | None,
+) -> dict[str, Any]:
     """One object's claims and densities: uniform, global only, combined and released."""
     x, released = claims.of(index), release.of(index)
     case: dict[str, Any] = {"object": claims.objects[index], "claims": int(x.size)}
@@ -137,14 +189,15 @@ def _case(release: Release, claims: Claims, weights: Weights | None, index: int)
         x = x[:: 1 + x.size // MOST_DRAWN]  # x ascends, so this is an evenly spaced sample
         outliers = outliers[: x.size]
         h = silverman(x, 0.0)
-        points = np.linspace(*support(x, h), 600)
+        points = _points(x, h, within)
         curves = {"uniform": curve(points, x, None, h)}
         h_released = silverman(released, 1e-3 * h)
     else:
         own = slice(claims.offsets[index], claims.offsets[index + 1])
         combined = weights.combined[own]
         h = h_released = float(weights.bandwidth[index])
-        points, curves = case_curves(x, weights.user[claims.user_codes[own]], combined, h)
+        points = _points(x, h, within)
+        _, curves = case_curves(x, weights.user[claims.user_codes[own]], combined, h, points)
         outliers = combined * x.size < OUTLIER_SHARE
         case |= {"outliers": int(outliers.sum()), "bandwidth": h}
         if x.size <= LARGEST_FOR_BOUND:
@@ -152,7 +205,19 @@ def _case(release: Release, claims: Claims, weights: Weights | None, index: int)
     if released.size:
         curves["released"] = curve(points, released, None, h_released)
     sample = slice(None, None, 1 + x.size // MOST_DRAWN)
-    return {**case, "picture": density_chart(points, curves, x[sample], outliers[sample])}
+    return {**case, "points": points, "curves": curves, "marks": x[sample], "outlying": outliers[sample]}
+
+
+def _points(x: Floats, h: float, within: tuple[float, float] | None) -> Floats:
+    """Where densities are drawn: over the public range, if that shows them, or over the support."""
+    if within is None or not resolved(h, within):
+        return np.linspace(*support(x, h), 600)
+    return np.linspace(min(within[0], float(x[0])), max(within[1], float(x[-1])), 600)
+
+
+def resolved(spread: float, within: tuple[float, float]) -> bool:
+    """Whether a density of this bandwidth is more than a spike on an axis over the range."""
+    return spread > (within[1] - within[0]) / 150
 
 
 def case_curves(

@@ -7,7 +7,7 @@ import numpy as np
 from crowdveil.arrays import Floats
 from crowdveil.planning.sensing_theory import TradeOff
 from crowdveil.report import plots
-from crowdveil.report.charts import BLUE, GREEN, ORANGE, PURPLE, RED
+from crowdveil.report.drawing import BLUE, GREEN, ORANGE, PURPLE, RED
 from crowdveil.report.plots import Axes, Figure
 
 WEAK_DELTA = 0.1  # at which even a variance without a floor has a guarantee

@@ -1,0 +1,55 @@
+"""How weight is spread over users: a histogram, and how few of them carry half of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdveil.arrays import Floats
+from crowdveil.errors import ParameterError
+from crowdveil.report.charts import Chart
+from crowdveil.report.drawing import BLUE, scaled, text
+from crowdveil.report.numbers import count, share
+
+_REST = "#8a93a3"  # of those who carry the other half
+
+
+def half_of_weight(weights: Floats) -> int:
+    """The smallest number of users who carry half of the total weight together."""
+    heaviest = np.sort(_checked(weights))[::-1]
+    total = heaviest.sum()
+    return int(np.searchsorted(np.cumsum(heaviest), total / 2 * (1 - 1e-12))) + 1 if total > 0 else 0
+
+
+def weights_chart(weights: Floats) -> str:
+    """A histogram of users' weights; bars of those who carry half of the total weight stand out."""
+    weights = _checked(weights)
+    if not weights.size:
+        return scaled(200, 24, "no users", text("4", 16, "no users"))
+    carriers = half_of_weight(weights)
+    bins = min(40, max(10, int(np.sqrt(weights.size))))
+    largest = float(weights.max()) or 1.0
+    heights, edges = np.histogram(weights, bins, (0.0, max(largest, 1e-300)))
+    chart = Chart((0.0, 0.0), (float(edges[-1]), 1.25 * float(heights.max())))
+    least = float(np.sort(weights)[-carriers]) if carriers else np.inf
+    colours = [BLUE if edge > least else _REST for edge in edges[1:].tolist()]
+    if carriers:
+        colours[-1] = BLUE
+    chart.bars(edges, heights.astype(np.float64), colours)
+    words = sentence(weights)
+    chart.marks.append(text(f"{chart.left + 6}", 22, words.removesuffix("."), 'fill="currentColor"'))
+    return chart.svg("weight", "users", words)
+
+
+def sentence(weights: Floats) -> str:
+    """How few carry half of the weight, in words."""
+    carriers, users = half_of_weight(weights), weights.size
+    if not carriers:
+        return "Nobody has a weight above 0."
+    return f"Half of the weight: {count(carriers)} of {count(users)} users ({share(carriers / users)})."
+
+
+def _checked(weights: Floats) -> Floats:
+    weights = np.asarray(weights, dtype=np.float64)
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ParameterError("weights are finite numbers, at least 0")
+    return weights
