@@ -10,6 +10,9 @@ import { below } from './random.js';
 
 const text = new TextEncoder();
 
+/** The last deck that was shuffled, as it is public. @type {{ name: string, cards: number[] }} */
+let last = { name: '', cards: [] };
+
 /**
  * The objects, by their place in the list of names, of each slot of a device.
  * @param {number} rank the device's place among devices that name objects
@@ -33,6 +36,18 @@ export function slotLists(rank, objects, { slots, listed, seed }) {
  * @param {number} seed
  */
 function dealt(deck, count, objects, seed) {
+  const name = [deck, count, objects, seed].join(' ');
+  if (last.name !== name) last = { name, cards: shuffled(deck, count, objects, seed) };
+  return last.cards;
+}
+
+/**
+ * @param {number} deck
+ * @param {number} count
+ * @param {number} objects
+ * @param {number} seed
+ */
+function shuffled(deck, count, objects, seed) {
   const key = blake2b(text.encode(`crowdveil seed ${seed}`), { size: 32 });
   const nonce = blake2b(text.encode(`i${deck}`), { size: 12, key, person: text.encode('slot lists') });
   const words = new ChaCha20(littleEndian(key), littleEndian(nonce));

@@ -69,7 +69,7 @@ export function checkedFloored(rate, shift, floor, delta, stated) {
  * @param {number} epsilon
  */
 export function flooredDelta(rate, shift, floor, epsilon) {
-  const [first, last, pieces] = [Math.log(1e-12), Math.log(60), 6000];
+  const [first, last, pieces] = [Math.log(1e-12), Math.log(60), 2000];
   const width = (last - first) / pieces;
   let total = 0;
   for (let at = 0; at <= pieces; at += 1) {
