@@ -250,7 +250,6 @@ def test_both_sides_draw_from_one_law_a_million_times(name: str) -> None:
 OTHER_LAWS = {
     "laplace": ("discrete_laplace.js", "bernoulliExpFraction(words, fraction, num)", "bernoulliExpFraction(words, 0, num)"),
     "gaussian-exponential-per-user": ("variance_per_user.js", "drawn + 1, CAP", "drawn + 200, CAP"),
-    "rr": ("scale.js", "below(words, steps) < rest", "false"),
     "three-symbols": ("scale.js", "below(words, steps) < rest", "false"),
     "slots": ("slot_response.js", "answered[below(words, answered.length)]", "answered[0]"),
     "krr": ("response.js", "place >= symbol ? place + 1 : place", "place"),
@@ -259,7 +258,7 @@ OTHER_LAWS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in OTHER_LAWS if name != "rr"])
+@pytest.mark.parametrize("name", OTHER_LAWS)
 def test_another_law_is_told_apart(name: str, tmp_path: Path) -> None:
     """The comparison can fail: a small mistake in the sampler shows."""
     assert compared(CASES[name], FEW, broken(tmp_path, OTHER_LAWS[name])) < LEVEL
