@@ -1,4 +1,4 @@
-"""The JavaScript client in Node: calls, draws in bulk, and copies of its sources with a line broken on purpose."""
+"""The JavaScript client in Node: calls, draws in bulk, and copies of it with a line broken on purpose."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The audits of devices, run against the JavaScript samplers, and a planted bug in each that is found.
 
-A planted bug is a line of the modules broken in a copy of them. Pairs of inputs, events and bounds are those of
-the audits of the Python devices.
+A planted bug is a line of the modules broken in a copy of them. Pairs of inputs, events and bounds are those
+of the audits of the Python devices.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_side import SOURCES, broken, draws, needs_node
+from test_same_laws import record_call
 
 from crowdveil.audit import cells, local, oracles, records, slots
 from crowdveil.audit.case import Audit, Draws, Outputs, at_least, column, equal
@@ -21,8 +23,6 @@ from crowdveil.local.gaussian_exponential import VariancePerUser
 from crowdveil.local.split_krr import SplitKRR
 from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness
-from node_side import SOURCES, broken, draws, needs_node
-from test_same_laws import record_call
 
 pytestmark = needs_node
 SEED = 18
@@ -80,7 +80,11 @@ FLOORED_AUDIT = Audit(
 LAPLACE = replace(local.LAPLACE_AUDIT, events=(*local.LAPLACE_AUDIT.events, *equal(range(11), of=column(0))))
 NOISE: dict[str, Any] = {"epsilon": 1.0, "range": [0, 10], "resolution": 1.0}
 HALF_NOISE = ("laplace.js", "strength));\n", "times(strength, fraction(2n))));\n")
-QUARTER = ("variance_per_user.js", "BigInt(steps) * this.step, this.parts]", "BigInt(steps) * this.step, 16n * this.parts]")
+QUARTER = (
+    "variance_per_user.js",
+    "BigInt(steps) * this.step, this.parts]",
+    "BigInt(steps) * this.step, 16n * this.parts]",
+)
 STEPS = 0.001
 
 
@@ -110,7 +114,13 @@ CASES = {
     "laplace: a biased uniform number": Case(
         LAPLACE,
         _claims("laplace", (0.0,), (10.0,), **NOISE),
-        (("random.js", "return leading === 32 ? 0 : 0xffffffff >>> leading;", "return leading === 32 ? 0 : 0x1fffffff >>> leading;"),),
+        (
+            (
+                "random.js",
+                "return leading === 32 ? 0 : 0xffffffff >>> leading;",
+                "return leading === 32 ? 0 : 0x1fffffff >>> leading;",
+            ),
+        ),
     ),
     "gaussian-exponential: another rate": Case(
         local.FRESH_AUDIT,
@@ -141,7 +151,13 @@ CASES = {
     "cell-response: NULL as it is": Case(
         cells.RESPONSE_AUDIT,
         _cells("cell-response", [None], [0], epsilon=1.0, range=[0, 4]),
-        (("cell_response.js", "return this.response.draw(symbol, words);", "return symbol === levels ? symbol : this.response.draw(symbol, words);"),),
+        (
+            (
+                "cell_response.js",
+                "return this.response.draw(symbol, words);",
+                "return symbol === levels ? symbol : this.response.draw(symbol, words);",
+            ),
+        ),
     ),
     "three-symbols: kept too often": Case(
         cells.THREE_SYMBOLS_AUDIT,
@@ -151,17 +167,36 @@ CASES = {
     "slots: kept too often": Case(
         slots.SLOTS_AUDIT,
         _cells("slots", [None] * 6, [4] * 6, epsilon=1.0, range=[0, 4], slots=2, listed=2, levels=2),
-        (("slot_response.js", "[this.response.draw(joint, words)]", "[below(words, 9) ? this.response.draw(joint, words) : joint]"),),
+        (
+            (
+                "slot_response.js",
+                "[this.response.draw(joint, words)]",
+                "[below(words, 9) ? this.response.draw(joint, words) : joint]",
+            ),
+        ),
     ),
     "slots, unnamed: as it is, now and then": Case(
         slots.UNNAMED_AUDIT,
         _cells("slots", [None] * 6, [4] * 6, place=1, epsilon=1.0, range=[0, 4], levels=2, unnamed=2),
-        (("slot_response.js", "if (lists === null)", "if (lists === null && below(words, 4) === 0) return [this.#unnamedSymbol(answers, words)];\n    if (lists === null)"),),
+        (
+            (
+                "slot_response.js",
+                "if (lists === null)",
+                "if (lists === null && below(words, 4) === 0) return [this.#unnamedSymbol(answers, words)];\n"
+                "    if (lists === null)",
+            ),
+        ),
     ),
     "krr: kept too often": Case(
         oracles.KRR_AUDIT,
         _records(oracles.KRR_CELLS),
-        (("krr.js", "return this.response.draw(code, words);", "return words.next32() % 8 ? this.response.draw(code, words) : code;"),),
+        (
+            (
+                "krr.js",
+                "return this.response.draw(code, words);",
+                "return words.next32() % 8 ? this.response.draw(code, words) : code;",
+            ),
+        ),
         lambda rows: rows[:, 0],
     ),
     "oue: no coin for the true cell": Case(
@@ -174,7 +209,8 @@ CASES = {
             (
                 "olh.js",
                 "return [seed, this.response.draw(",
-                "if (words.next32() % 4 === 0) return [seed, valueOf(seed, keyOf(code), this.values)];\n    return [seed, this.response.draw(",
+                "if (words.next32() % 4 === 0) return [seed, valueOf(seed, keyOf(code), this.values)];\n"
+                "    return [seed, this.response.draw(",
             ),
         ),
         _whole,
@@ -182,13 +218,25 @@ CASES = {
     "bloom: fewer flips": Case(
         oracles.BLOOM_AUDIT,
         _records(oracles.BLOOM_CELLS),
-        (("bloom.js", "const flips = this.flips.draw(8 * step, words)", "const flips = this.flips.draw(8 * step, words) & words.next32()"),),
+        (
+            (
+                "bloom.js",
+                "const flips = this.flips.draw(8 * step, words)",
+                "const flips = this.flips.draw(8 * step, words) & words.next32()",
+            ),
+        ),
         _bytes,
     ),
     "split-krr: one column as it is": Case(
         records.SAMPRIVSYN_AUDIT,
         _records(SplitKRR.of(1.0, (5, 5)), 2),
-        (("split_krr.js", "this.columns[at].payload(value, words)", "at ? this.columns[at].payload(value, words) : value"),),
+        (
+            (
+                "split_krr.js",
+                "this.columns[at].payload(value, words)",
+                "at ? this.columns[at].payload(value, words) : value",
+            ),
+        ),
         lambda rows: _whole(rows) @ np.array([5, 1]),
     ),
 }

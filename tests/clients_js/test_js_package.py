@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from make_documents import FILE, to_text
 from node_side import CLIENT, NODE, SOURCES, needs_node, run
+
 from serving import Server, closed_result
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,11 @@ def test_documents_for_its_tests_are_those_of_today() -> None:
 def test_it_depends_on_nothing_and_is_plain_modules() -> None:
     package = json.loads((CLIENT / "package.json").read_text())
     assert "dependencies" not in package
-    assert (package["name"], package["type"], package["license"]) == ("crowdveil-client", "module", "Apache-2.0")
+    assert (package["name"], package["type"], package["license"]) == (
+        "crowdveil-client",
+        "module",
+        "Apache-2.0",
+    )
     for name, text in modules():
         for imported in re.findall(r"from '([^']+)'", text):
             assert imported.startswith("./"), name
@@ -87,7 +91,9 @@ def test_noise_comes_from_the_system_alone_and_never_from_floating_point() -> No
 
 # --- a real server ------------------------------------------------------------------------------------------
 
-SCHEMA = {"columns": {"2": {"values": ["a", "b"]}, "10": {"values": ["x", "y", "z"]}, "1": {"edges": [0, 5, 10]}}}
+SCHEMA = {
+    "columns": {"2": {"values": ["a", "b"]}, "10": {"values": ["x", "y", "z"]}, "1": {"edges": [0, 5, 10]}}
+}
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "laplace": ({"kind": "sensing", "range": [0, 10], "objects": ["Ä", "b"], "epsilon": 1}, {"b": 3}),
     "per user": (

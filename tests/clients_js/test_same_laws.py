@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_side import SOURCES, broken, draws, needs_node
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
@@ -32,7 +33,6 @@ from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.synthesis.questions import Question
-from node_side import SOURCES, broken, draws, needs_node
 
 pytestmark = needs_node
 LEVEL = 1e-6
@@ -56,7 +56,9 @@ class Case:
 def p_value(first: Rows, second: Rows) -> float:
     """Of the chi-square test that two samples of the same size come from one law."""
     names, places = np.unique(np.concatenate([first, second]), return_inverse=True)
-    counts = np.stack([np.bincount(part, minlength=len(names)) for part in np.split(places.ravel(), [len(first)])])
+    counts = np.stack(
+        [np.bincount(part, minlength=len(names)) for part in np.split(places.ravel(), [len(first)])]
+    )
     rare = counts.sum(axis=0) < FEWEST
     counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
     counts = counts[:, counts.sum(axis=0) > 0]
@@ -69,7 +71,8 @@ def p_value(first: Rows, second: Rows) -> float:
 def row_number(rows: Rows) -> Rows:
     """A number for each row of small whole numbers."""
     whole = rows.astype(np.int64)
-    return whole @ (256 ** np.arange(whole.shape[1]))
+    numbers: Rows = whole @ (256 ** np.arange(whole.shape[1]))
+    return numbers
 
 
 # --- claims -------------------------------------------------------------------------------------------------
@@ -101,11 +104,12 @@ def _steps(width: float) -> Cells:
 
 
 def _vectors(width: float) -> Cells:
-    """Where the first claim lies, and how large all are together: the variance that they share shows in it."""
+    """Where the first claim lies, and how large all are together: the variance that they share shows."""
 
     def cells(rows: Rows) -> Rows:
         size = np.floor(2 * np.log2(1 + np.square(rows - 500).sum(axis=1)))
-        return 1000 * size + np.clip(np.floor((rows[:, 0] - 500) / width), -400, 400)
+        found: Rows = 1000 * size + np.clip(np.floor((rows[:, 0] - 500) / width), -400, 400)
+        return found
 
     return cells
 
@@ -152,7 +156,8 @@ def _hashed(oracle: OLH) -> Cells:
     def cells(rows: Rows) -> Rows:
         seeds, values = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
         own = [oracle.hashed(seeds, code) == values for code in (0, 5)]
-        return ((values * 2 + own[0]) * 2 + own[1]) * 16 + (seeds >> 28)
+        found: Rows = ((values * 2 + own[0]) * 2 + own[1]) * 16 + (seeds >> 28)
+        return found
 
     return cells
 
@@ -170,7 +175,12 @@ CASES = {
     ),
     "laplace, odd scale": Case(
         _laplace(Laplace(0.7, Range(-3, 8)), 99.0),
-        {"draw": "claims", "mechanism": "laplace", "parameters": {"epsilon": 0.7, "range": [-3, 8]}, "values": [99]},
+        {
+            "draw": "claims",
+            "mechanism": "laplace",
+            "parameters": {"epsilon": 0.7, "range": [-3, 8]},
+            "values": [99],
+        },
         _steps(37),
     ),
     "gaussian-exponential": Case(
@@ -217,9 +227,17 @@ CASES = {
         row_number,
         FEW,
     ),
-    "slots": Case(_cells(SlotResponse(2.0, FIVE, 2, 2, 3), ROW, 1), _cell_call("slots", ROW, 1, **SLOTS), row_number, FEW),
+    "slots": Case(
+        _cells(SlotResponse(2.0, FIVE, 2, 2, 3), ROW, 1),
+        _cell_call("slots", ROW, 1, **SLOTS),
+        row_number,
+        FEW,
+    ),
     "slots, unnamed": Case(
-        _cells(SlotResponse(1.0, TEN, levels=4, unnamed=2), ROW, 3), _cell_call("slots", ROW, 3, **UNNAMED), row_number, FEW
+        _cells(SlotResponse(1.0, TEN, levels=4, unnamed=2), ROW, 3),
+        _cell_call("slots", ROW, 3, **UNNAMED),
+        row_number,
+        FEW,
     ),
     "krr": Case(_record(KRR(1.0, 7), 4), record_call(KRR(1.0, 7), [4]), row_number),
     "oue": Case(_record(OUE(1.0, 10), 8), record_call(OUE(1.0, 10), [8]), row_number),
@@ -248,12 +266,20 @@ def test_both_sides_draw_from_one_law_a_million_times(name: str) -> None:
 
 
 OTHER_LAWS = {
-    "laplace": ("discrete_laplace.js", "bernoulliExpFraction(words, fraction, num)", "bernoulliExpFraction(words, 0, num)"),
+    "laplace": (
+        "discrete_laplace.js",
+        "bernoulliExpFraction(words, fraction, num)",
+        "bernoulliExpFraction(words, 0, num)",
+    ),
     "gaussian-exponential-per-user": ("variance_per_user.js", "drawn + 1, CAP", "drawn + 200, CAP"),
     "three-symbols": ("scale.js", "below(words, steps) < rest", "false"),
     "slots": ("slot_response.js", "answered[below(words, answered.length)]", "answered[0]"),
     "krr": ("response.js", "place >= symbol ? place + 1 : place", "place"),
-    "oue": ("bit_chance.js", "let less = 0", "let less = words.next32() & words.next32() & words.next32() & 1"),
+    "oue": (
+        "bit_chance.js",
+        "let less = 0",
+        "let less = words.next32() & words.next32() & words.next32() & 1",
+    ),
     "olh": ("olh.js", "const seed = words.next32()", "const seed = words.next32() >>> 1"),
 }
 

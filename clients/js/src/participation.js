@@ -70,7 +70,7 @@ export class Participation {
     if (asks !== campaign.asks) {
       throw new Refusal('document', 'the campaign is not what it was when this device met it: nothing is sent');
     }
-    const token = participant ?? (await ownToken(campaign, published, store));
+    const token = await tokenOf(campaign, published, store, participant);
     if (!TOKEN.test(token)) throw new Refusal('token', 'this is no invitation');
     return new Participation(campaign, published, token, store, connection);
   }
@@ -177,14 +177,20 @@ export class Participation {
 }
 
 /**
- * The token of this device in an open campaign, made up once.
+ * An invitation or, in an open campaign, the token of this device, made up once. There no other one is taken: a link
+ * could bring a new one each time, and with it fresh noise for the same answer.
  * @param {Campaign} campaign
  * @param {Published} published
  * @param {Store} store
+ * @param {string | undefined} invitation
  * @returns {Promise<string>}
  */
-async function ownToken(campaign, published, store) {
-  if (campaign.admission !== 'open') throw new Refusal('token', 'this campaign is by invitation: open your own link');
+async function tokenOf(campaign, published, store, invitation) {
+  if (campaign.admission === 'invited') {
+    if (invitation === undefined) throw new Refusal('token', 'this campaign is by invitation: open your own link');
+    return invitation;
+  }
+  if (invitation !== undefined) throw new Refusal('token', 'an open campaign takes no invitation');
   const { token } = await store.putIfAbsent(`token ${published.api}`, () => ({ token: secretText(24) }));
   return token;
 }

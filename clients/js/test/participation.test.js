@@ -228,6 +228,10 @@ test('an invitation is needed where there are invitations, and goes as it is', a
   }
 });
 
+test('in an open campaign no link brings another token, and with it fresh noise', async () => {
+  await assert.rejects(joined(new Server('sensing'), undefined, { participant: 'invitation' }), { code: 'token' });
+});
+
 test('a device makes up one token for each campaign', async () => {
   const store = new VolatileStore();
   const tokens = [];
