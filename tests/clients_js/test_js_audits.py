@@ -133,14 +133,14 @@ CASES = {
         _claims("gaussian-exponential-per-user", ZEROS, (1.0, *ZEROS[1:]), range=[0, 1], rate=0.5),
         (QUARTER,),
         lambda rows: STEPS * rows,
-        8000,
+        4000,
     ),
     "gaussian-exponential-per-user: a smaller variance, a user": Case(
         local.USER_AUDIT,
         _claims("gaussian-exponential-per-user", ZEROS, ONES, range=[0, 1], rate=0.02),
         (QUARTER,),
         lambda rows: STEPS * rows,
-        8000,
+        4000,
     ),
     "gaussian-exponential-per-user: no floor": Case(
         FLOORED_AUDIT,
