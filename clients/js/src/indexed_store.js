@@ -65,7 +65,7 @@ export class IndexedStore {
    * @returns {Promise<any>}
    */
   async #transaction(mode, work) {
-    const database = await (this.#opened ??= this.#open());
+    const database = await this.#database();
     return new Promise((resolve, reject) => {
       const transaction = database.transaction(ENTRIES, mode, { durability: 'strict' });
       /** @type {any} */
@@ -91,13 +91,28 @@ export class IndexedStore {
     });
   }
 
+  /** The connection, opened again if the browser closed it. @returns {Promise<IDBDatabase>} */
+  async #database() {
+    try {
+      return await (this.#opened ??= this.#open());
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
+    }
+  }
+
   /** @returns {Promise<IDBDatabase>} */
   #open() {
     return new Promise((resolve, reject) => {
       if (!this.factory) return reject(unusable());
       const request = this.factory.open(this.name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(ENTRIES);
-      request.onsuccess = () => resolve(request.result);
+      request.onsuccess = () => {
+        request.result.onclose = () => {
+          this.#opened = undefined;
+        };
+        resolve(request.result);
+      };
       request.onerror = () => reject(unusable());
       request.onblocked = () => reject(unusable());
     });
