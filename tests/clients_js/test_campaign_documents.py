@@ -336,3 +336,30 @@ def test_a_question_that_costs_more_or_contradicts_itself_is_not_answered(
     *refused, answered = ask(calls)
     assert all("refused" in each for each in refused), refused
     assert answered["v"] == 1
+
+
+@pytest.mark.slow_audit
+def test_no_true_promise_about_records_is_refused() -> None:
+    """Which questions there are, and so the largest epsilon among them, is the same over many schemas."""
+    rng, public = np.random.default_rng(3), []
+    while len(public) < 200:
+        sizes = rng.integers(2, rng.choice([3, 6, 13, 60]), rng.integers(2, 9)).tolist()
+        columns = {f"c{at}": {"values": [str(k) for k in range(size)]} for at, size in enumerate(sizes)}
+        request = {
+            "mechanism": str(rng.choice(["crowdveil", "samprivsyn", "calm", "independent"])),
+            "epsilon": float(np.exp(rng.uniform(np.log(0.05), np.log(20)))),
+        }
+        schema = {"kind": "records", "title": "T", "schema": {"columns": columns}}
+        public.append(document(Campaign.asked({**schema, **request})))
+    assert not any(refusals(public))
+
+
+@pytest.mark.slow_audit
+@pytest.mark.parametrize(
+    ("rate", "floor", "delta"),
+    [(1, 17.1, 1e-6), (1e-3, 5, 1e-6), (100, 0.5, 1e-9), (1e3, 400, 1e-20), (0.01, 1e-3, 0.005)],
+)
+def test_no_true_promise_of_a_floor_is_refused(rate: float, floor: float, delta: float) -> None:
+    options = {"lambda2": rate, "floor": floor, "delta": delta}
+    request = {**SENSING, "range": [0, 1], "mechanism": PER_USER, "options": options}
+    assert refusals([document(Campaign.asked(request))]) == [False]

@@ -40,9 +40,10 @@ export class Sensing {
     this.objects = new Objects(document.objects);
     this.mechanism = MECHANISMS[mechanism.name](mechanism.parameters);
     const { low, high } = this.mechanism.grid;
+    const ranges = new Map(this.objects.listed.map((item) => [item.name, item.range]));
     /** The range of each object, by its place among the names. */
     this.ranges = this.objects.names.map((name) => {
-      const range = this.objects.listed.find((item) => item.name === name)?.range;
+      const range = ranges.get(name);
       require(range !== undefined, 'an object has no range');
       return range;
     });
