@@ -341,7 +341,8 @@ def test_a_question_that_costs_more_or_contradicts_itself_is_not_answered(
 @pytest.mark.slow_audit
 def test_no_true_promise_about_records_is_refused() -> None:
     """Which questions there are, and so the largest epsilon among them, is the same over many schemas."""
-    rng, public = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    public: list[dict[str, Any]] = []
     while len(public) < 200:
         sizes = rng.integers(2, rng.choice([3, 6, 13, 60]), rng.integers(2, 9)).tolist()
         columns = {f"c{at}": {"values": [str(k) for k in range(size)]} for at, size in enumerate(sizes)}
