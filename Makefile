@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 # Real datasets for the experiments, if they lie beside the checkout; tests that need them are skipped otherwise.
 export CROWDVEIL_DATA ?= $(abspath $(wildcard ../shared/data))
 
-.PHONY: help demo test check packages audit mutants bench setup clean
+.PHONY: help demo test check packages js audit mutants bench setup clean
 
 help:
 	@echo "make demo   set up .venv and make a release from simulated claims"
 	@echo "make test   set up .venv, check style, types, layers and docs, run every test"
 	@echo "make check  style, types, layers and docs only"
+	@echo "make js     types and tests of the browser client; TypeScript goes into build/js"
 	@echo "make audit  attack every mechanism and every planted bug twenty times, kill releases; for every night"
 	@echo "make mutants  make known mistakes in a copy of the sources, and see that tests notice each of them"
 	@echo "make bench  measure against peers, which are installed into the cache folder; takes a while"
@@ -49,8 +50,19 @@ packages:
 test: check packages
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=html
 
+# The browser client is used as it is; only its checks need packages, which stay out of the sources.
+build/js/stamp: clients/js/package.json
+	@command -v npm >/dev/null || { echo "npm is missing: apt-get install nodejs npm"; exit 2; }
+	@mkdir -p build/js && cp clients/js/package.json build/js/
+	@npm install --prefix build/js --silent --no-audit --no-fund
+	@touch $@
+
+js: setup build/js/stamp
+	build/js/node_modules/.bin/tsc -p clients/js/jsconfig.json
+	$(BIN)/python -m pytest -n 2 tests/clients_js
+
 audit: setup
-	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/operations tests/service tests/client
+	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/operations tests/service tests/client tests/clients_js
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py
