@@ -9,6 +9,7 @@ command -v curl >/dev/null || missing="$missing curl"
 if ! found "${POSTGRESQL:-/usr/lib/postgresql}"/*/bin/initdb && ! command -v initdb >/dev/null; then
   missing="$missing postgresql"
 fi
+command -v npm >/dev/null || missing="$missing nodejs npm"
 [ -z "$missing" ] && exit 0
 
 run="" # or echo

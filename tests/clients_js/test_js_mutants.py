@@ -41,6 +41,9 @@ MUTATIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
     ),
     "a campaign may change": (("participation.js", "if (asks !== campaign.asks)", "if (false)"),),
+    "drawn again for an invitation that was used": (
+        ("participation.js", "if (reported === true && ", "if (reported === null && "),
+    ),
     "limits are not checked": (("participation.js", "campaign.check(limits);", ""),),
     "limits of one wave": (
         ("limits.js", "overWaves(level('', guarantee), guarantee.waves)", "level('', guarantee)"),

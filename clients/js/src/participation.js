@@ -81,20 +81,25 @@ export class Participation {
   }
 
   /**
-   * Asks for the place in this wave, and for what is asked there, where that depends on the place; checks it.
+   * Asks for the place in this wave where what is asked depends on it, and of whoever was invited; checks it.
+   * `Refusal` if a report came from there, which this device has forgotten: another one would be fresh noise.
    *
    * Call it when a page loads: then `draw` needs no network.
    * @returns {Promise<Asked>}
    */
   async prepare() {
     if (this.#asked !== undefined) return this.#asked;
-    if (!this.#campaign.asksByPlace) return (this.#asked = { place: 0, round: 0 });
+    const { asksByPlace, admission } = this.#campaign;
+    if (!asksByPlace && admission !== 'invited') return (this.#asked = { place: 0, round: 0 });
     const { api, wave } = this.#published;
     const reply = await exchange(this.#connection, 'POST', `${api}/places`, { participant: this.#participant, wave });
     if (reply.status !== 200) throw new Refusal(problemOf(reply), 'the server gives no place');
-    const { place, round, wave: given, question } = reply.said;
+    const { place, round, wave: given, question, reported } = reply.said;
     if (!isWhole(place, 0, MOST_PLACES) || !isWhole(round, 0, LARGEST_ROUND) || given !== wave) {
       throw new Refusal('question', 'the server gave a place that cannot be');
+    }
+    if (reported === true && (await this.drawn()) === undefined) {
+      throw new Refusal('reported', 'this invitation was used already: nothing is drawn again');
     }
     if (this.#campaign.kind instanceof Records) this.#campaign.kind.checkedQuestion(question);
     return (this.#asked = { place, round, question });

@@ -50,7 +50,10 @@ class Server {
     if (init.method === 'GET') return reply(200, this.document);
     if (init.method === 'DELETE') return reply(200, { withdrawn: 1 });
     const body = JSON.parse(init.body);
-    if (url === `${API}/places`) return reply(200, { place: 4, wave: body.wave, round: 0, question: this.question });
+    if (url === `${API}/places`) {
+      const reported = this.reports.has(`${body.participant} ${body.wave}`);
+      return reply(200, { place: 4, wave: body.wave, round: 0, reported, question: this.question });
+    }
     const known = this.reports.get(`${body.participant} ${body.wave}`);
     if (known !== undefined) {
       return known.key === body.key ? reply(200, { status: 'known' }) : reply(409, { type: 'urn:crowdveil:problem:reported' });
@@ -226,6 +229,20 @@ test('an invitation is needed where there are invitations, and goes as it is', a
   for (const participant of ['', 'a b', 'ä', 'x'.repeat(201)]) {
     await assert.rejects(joined(new Server('waves'), undefined, { participant }), { code: 'token' });
   }
+});
+
+test('a device that forgot what it sent for an invitation draws nothing again', async () => {
+  const server = new Server('waves');
+  const first = await joined(server, new VolatileStore(), { participant: 'invitation' });
+  await first.draw({ a: 1 });
+  assert.equal(await first.send(), 'accepted');
+  await first.prepare(); // the one that remembers may go on
+  const store = new VolatileStore();
+  const cleared = await joined(server, store, { participant: 'invitation' });
+  await assert.rejects(cleared.prepare(), { code: 'reported' });
+  await assert.rejects(cleared.draw({ a: 1 }), { code: 'reported' });
+  assert.deepEqual(await store.list('report'), []);
+  assert.equal(server.reports.size, 1);
 });
 
 test('in an open campaign no link brings another token, and with it fresh noise', async () => {

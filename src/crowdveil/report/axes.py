@@ -13,13 +13,15 @@ from crowdveil.report.numbers import number, together
 
 
 def ticks(low: float, high: float, most: int = 6) -> Floats:
-    """At most `most` round numbers between low and high."""
-    rough = (high - low) / (most - 1)
+    """At most `most` round numbers between low and high, and as many as that allows."""
+    rough = (high - low) / (most + 1)
     if not rough > 1e-15 * max(abs(low), abs(high)):
         return np.array([low])
     power = 10.0 ** floor(log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= rough * (1 - 1e-9))
-    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    for step in (power * factor for factor in (1, 2, 5, 10, 20, 50)):
+        first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+        if last - first < most:
+            break
     return np.arange(first, last + 1, dtype=np.float64) * step
 
 

@@ -92,7 +92,7 @@ def together(values: Iterable[float | None], finest: float | None = None) -> lis
     largest = max((abs(value) for value in known), default=0.0)
     steps = [b - a for a, b in pairwise(sorted(set(known)))]
     step = finest or min(steps, default=0.0)
-    if largest == 0 or not step > 1e-17 * largest:
+    if largest == 0 or not step > 1e-18 * largest:
         return [number(value) for value in numbers]
     if largest >= LARGEST or largest < SMALLEST:
         digits = min(17, floor(log10(largest)) - floor(log10(step) + 1e-9) + 1)
