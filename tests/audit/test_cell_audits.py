@@ -60,7 +60,7 @@ def test_the_papers_claim_for_cells_is_refuted(seed: int) -> None:
     assert found.bounds.epsilon > 2 * cells.PAPER_AUDIT.epsilon
 
 
-@pytest.mark.no_cover
+@pytest.mark.slow_audit
 def test_the_papers_claim_falls_by_as_much_as_it_should() -> None:
     """Profiles beyond 40 are e^4 times as likely for one answer as for two; 3.6 can be shown."""
     found = run_audit(cells.PAPER_AUDIT, alpha=0.05, seed=1)

@@ -63,7 +63,11 @@ def test_all_mechanisms_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
         assert one["verdict"] == ("refuted" if "paper" in one["mechanism"] else "not refuted")
         assert set(one["claimed"]) == set(one["measured"]) == {"epsilon", "delta"}
         assert one["tested_draws"] == 2_000
-    assert done.stdout == invoke("--all", "--draws", 4_000, "--seed", 2, "--json").stdout
+
+
+def test_a_seed_repeats_an_audit() -> None:
+    names = ("laplace", "--draws", 4_000, "--seed", 2, "--json")
+    assert invoke(*names).stdout == invoke(*names).stdout
 
 
 def test_exact_ratios_are_told_as_such() -> None:

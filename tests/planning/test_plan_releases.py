@@ -136,6 +136,13 @@ def test_claims_beyond_the_largest_object_change_no_figure() -> None:
         assert parameters.promise(costs[1]).epsilon <= parameters.promise(costs[0]).epsilon
 
 
+BY_DAY = [
+    ("user", 50, 1, 1.0, 1.0),
+    ("user", 1, 10**6, 0.001, 1.0),
+    ("user", 50, 30, 0.3, 0.001),
+    ("claim", 50, 30, 0.3, 1.0),
+    ("claim", 50, 1, 100.0, 1.0),
+]
 FAR_AND_WIDE = [
     *[("user", 50, 1, epsilon, 1.0) for epsilon in (0.001, 1.0, 100.0)],
     *[("user", 1, claims, 100.0, 1.0) for claims in (1, 30)],
@@ -147,7 +154,10 @@ FAR_AND_WIDE = [
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize(("unit", "objects", "claims", "epsilon", "spread"), FAR_AND_WIDE)
+@pytest.mark.parametrize(
+    ("unit", "objects", "claims", "epsilon", "spread"),
+    [case if case in BY_DAY else pytest.param(*case, marks=pytest.mark.slow_audit) for case in FAR_AND_WIDE],
+)
 def test_what_is_advised_is_better_than_nothing_in_a_simulation_of_its_own(
     unit: Any, objects: int, claims: int, epsilon: float, spread: float
 ) -> None:

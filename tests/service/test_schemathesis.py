@@ -38,7 +38,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-AT_ONCE = 15  # generated requests to one operation, before it is the turn of the next
+AT_ONCE = 10  # generated requests to one operation, before it is the turn of the next
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
@@ -120,8 +120,8 @@ class Attack:
 
 def test_generated_requests_find_no_error_of_the_service(server: Server) -> None:
     attack = Attack(server)
-    attack.run(400)
-    assert attack.statuses.total() >= 400
+    attack.run(200)
+    assert attack.statuses.total() >= 200
     assert not [status for status in attack.statuses if status >= 500]
     assert {200, 201, 404, 422} <= attack.statuses.keys()
 
