@@ -42,7 +42,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# PostgreSQL, Node and curl: installed when root and missing; without them tests are skipped, and counted.
+# PostgreSQL, Node, Chromium and curl: installed when root and missing; without them tests are skipped, and counted.
 packages:
 	@sh tests/system_packages.sh
 

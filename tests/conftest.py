@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from browser_fixtures import browser, context, pages, traffic  # noqa: F401, fixtures
 from crowdveil.cli.main import main
 from crowdveil.randomness import seeded
 from crowdveil.simulation.claims import SimulatedClaims

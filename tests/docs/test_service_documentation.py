@@ -183,4 +183,4 @@ def test_missing_system_packages_are_installed_by_root_and_named_to_others(tmp_p
         ).stdout
 
     assert "apt-get update -qq\napt-get install -qq -y" in told(0)
-    assert told(1000).endswith("sudo apt-get install curl postgresql nodejs npm\n")
+    assert told(1000).endswith("sudo apt-get install curl postgresql nodejs npm chromium\n")

@@ -27,6 +27,7 @@ from crowdveil.service.openapi import document
 from crowdveil.service.problems import TYPE, Refusal, Refused, Unread
 from crowdveil.service.settings import Settings
 from crowdveil.service.state import State
+from crowdveil.service.web import assets, participants
 from crowdveil.version import __version__
 
 DESCRIPTION = """\
@@ -68,7 +69,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.service = service
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
-    for router in (reports.router, results.router, campaigns.router, operators.router, health.router):
+    api = (reports.router, results.router, campaigns.router, operators.router, health.router)
+    for router in (*api, participants.router, assets.router):
         app.include_router(router)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(Unread, _refused)
@@ -85,6 +87,7 @@ def _warm_up() -> None:
     for name in ("campaigns.campaign", "campaigns.sensing", "campaigns.sparse", "campaigns.records"):
         import_module(f"crowdveil.{name}")
     import_module("crowdveil.service.exports")
+    import_module("jinja2")
     # Batches make many short-lived objects: what lives for good is not looked through each time.
     gc.collect()
     gc.freeze()

@@ -1,0 +1,1 @@
+"""Pages for people: what participants say is randomized before it leaves their browser."""

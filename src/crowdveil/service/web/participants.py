@@ -1,0 +1,66 @@
+"""The page of a participant: what is asked, what is promised, and the script that randomizes the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from crowdveil.report.beliefs import right_guesses
+from crowdveil.service.auth import Service
+from crowdveil.service.problems import Refused
+from crowdveil.service.state import State
+from crowdveil.service.store import campaigns
+from crowdveil.service.store.campaigns import Kept
+from crowdveil.service.web import assets
+from crowdveil.service.web.page import POLICY, page
+from crowdveil.service.web.texts import wanted
+
+router = APIRouter(include_in_schema=False)
+ASKED = {"sensing": "ask.sensing", "sparse": "ask.sparse", "records": "ask.records"}
+
+
+@router.get("/c/worker.js")
+async def worker() -> Response:
+    """The script that keeps a page that was opened before for when there is no connection."""
+    found = assets.assets()["worker.js"]
+    text = found.content.decode().replace("VERSION", assets.digest())
+    headers = {"Content-Type": found.kind, "Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+    return Response(text, headers=headers)
+
+
+@router.get("/c/{id}")
+async def take_part(id: str, service: Service, request: Request) -> Response:
+    """What is asked, what is promised, and the way to answer or to refuse."""
+    try:
+        campaign = await run_in_threadpool(_found, service, id)
+    except Refused:
+        return page(request, "gone.html", 404)
+    document = json.loads(campaign.document)
+    guarantee = document["guarantee"]
+    texts = wanted(request.headers.get("accept-language", ""))
+    return page(
+        request,
+        "participant.html",
+        campaign=campaign,
+        document=document,
+        guarantee=guarantee,
+        asked=ASKED[document["kind"]],
+        unit=guarantee["unit"],
+        guess=_guess(guarantee),
+        script_texts=texts.beginning("script."),
+    )
+
+
+def _guess(guarantee: Mapping[str, Any]) -> float:
+    """How often a guess about what is protected is right at most, after all waves."""
+    level = guarantee["all_waves"][-1 if guarantee["unit"] == "person" else 0]
+    return 1.0 if level["epsilon"] is None else right_guesses(level["epsilon"], level["delta"])
+
+
+def _found(service: State, id: str) -> Kept:
+    with service.database.reading() as connection:
+        return campaigns.find(connection, id)

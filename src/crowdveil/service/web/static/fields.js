@@ -1,0 +1,168 @@
+/**
+ * What somebody is asked, as fields of a form, and what was sent, beside it.
+ *
+ * Fields have no names, so that no browser offers to remember or to send them.
+ */
+
+import { Records } from './client/records.js';
+import { Sensing } from './client/sensing.js';
+import { fill, make, say, written } from './texts.js';
+
+/**
+ * Nodes of a form, and what they say: an answer, or what is wrong.
+ * @typedef {{ nodes: Node[], read: () => { answer?: Record<string, unknown>, wrong?: string } }} Fields
+ */
+
+/** @typedef {import('./client/campaign.js').Campaign} Campaign */
+
+const MANY = 20; // objects from which there is a field to find one
+
+let count = 0;
+
+/** A label with a field below it. @param {string} text @param {HTMLElement} field @param {string} [hint] */
+function labelled(text, field, hint) {
+  count += 1;
+  field.id = `field-${count}`;
+  const parts = [make('label', { for: field.id }, text)];
+  if (hint) {
+    const below = make('p', { class: 'hint', id: `hint-${count}` }, hint);
+    field.setAttribute('aria-describedby', below.id);
+    parts.push(/** @type {any} */ (below));
+  }
+  return make('div', { class: 'field' }, ...parts, field);
+}
+
+/**
+ * The fields of a campaign.
+ * @param {Campaign} campaign
+ * @param {import('./client/kinds.js').Asked} asked
+ * @returns {Fields}
+ */
+export function fieldsOf(campaign, asked) {
+  const { kind } = campaign;
+  if (kind instanceof Sensing) return numbers(kind);
+  return kind instanceof Records ? questionnaire(kind, asked) : cells(kind);
+}
+
+/** @param {Sensing} kind @returns {Fields} */
+function numbers(kind) {
+  const fields = kind.objects.listed.map(({ name, unit }) => {
+    const [low, high] = kind.ranges[/** @type {number} */ (kind.objects.codes.get(name))];
+    const range = fill('range', { low: written(low), high: written(high) });
+    const field = make('input', { type: 'number', step: 'any', min: String(low), max: String(high), inputmode: 'decimal' });
+    const slider = make('input', {
+      ...{ type: 'range', min: String(low), max: String(high), step: String((high - low) / 1000) },
+      ...{ 'aria-label': `${name}, ${range}`, tabindex: '-1' },
+    });
+    slider.addEventListener('input', () => (field.value = String(Number(Number(slider.value).toPrecision(4)))));
+    field.addEventListener('input', () => field.value !== '' && (slider.value = field.value));
+    const node = labelled(unit ? fill('unit', { name, unit }) : name, field, range);
+    node.append(slider);
+    return { name, field, node };
+  });
+  const read = () => {
+    /** @type {Record<string, number>} */
+    const answer = {};
+    for (const { name, field } of fields) {
+      const bad = field.validity.badInput;
+      field.setAttribute('aria-invalid', String(bad));
+      if (bad) {
+        field.focus();
+        return { wrong: say('number') };
+      }
+      if (field.value.trim() !== '') answer[name] = field.valueAsNumber;
+    }
+    return Object.keys(answer).length ? { answer } : { wrong: say('empty') };
+  };
+  return { nodes: fields.map(({ node }) => node), read };
+}
+
+/** A field to choose from. @param {[string, string][]} options values and texts @param {string} first */
+function choice(options, first) {
+  const select = make('select', {}, make('option', { value: '' }, first));
+  for (const [value, text] of options) select.append(make('option', { value }, text));
+  return select;
+}
+
+/** @param {import('./client/sparse.js').Sparse} kind @returns {Fields} */
+function cells(kind) {
+  const { low, high } = kind.mechanism.scale;
+  /** @type {[string, string][]} */
+  const levels = Array.from({ length: high - low + 1 }, (_, at) => [String(low + at), written(low + at)]);
+  const fields = kind.objects.listed.map(({ name }) => {
+    const field = choice(levels, say('none') ?? '');
+    return { name, field, node: labelled(name, field) };
+  });
+  const read = () => {
+    const answered = fields.filter(({ field }) => field.value !== '');
+    return { answer: Object.fromEntries(answered.map(({ name, field }) => [name, Number(field.value)])) };
+  };
+  const nodes = fields.map(({ node }) => node);
+  if (fields.length < MANY) return { nodes, read };
+  const find = make('input', { type: 'search' });
+  find.addEventListener('input', () => {
+    const text = find.value.trim().toLowerCase();
+    for (const { name, node } of fields) node.hidden = !name.toLowerCase().includes(text);
+  });
+  return { nodes: [labelled(say('filter') ?? '', find), ...nodes], read };
+}
+
+/** @param {Records} kind @param {import('./client/kinds.js').Asked} asked @returns {Fields} */
+function questionnaire(kind, asked) {
+  const question = kind.checkedQuestion(asked.question);
+  const columns = question.columns.map((column) => kind.schema.columns[column].name).join(', ');
+  const fields = kind.schema.columns.map((column) => {
+    const numeric = column.edges !== undefined;
+    /** @type {[string, string][]} */
+    const options = column.present.map((label) => [label, label]);
+    const field = numeric
+      ? make('input', { type: 'number', step: 'any', inputmode: 'decimal' })
+      : choice(options, (column.missing ? say('missing') : say('choose')) ?? '');
+    const hint = column.edges && fill('range', { low: written(column.edges[0]), high: written(column.edges.at(-1) ?? 0) });
+    return { column, field, node: labelled(column.name, field, hint) };
+  });
+  const read = () => {
+    /** @type {Record<string, unknown>} */
+    const answer = {};
+    for (const { column, field } of fields) {
+      const bad = field.value.trim() === '' && !column.missing;
+      field.setAttribute('aria-invalid', String(bad));
+      if (bad) {
+        field.focus();
+        return { wrong: say('unanswered') };
+      }
+      answer[column.name] = field.value.trim() === '' ? null : field.value;
+    }
+    return { answer };
+  };
+  return { nodes: [make('p', { class: 'note' }, fill('question', { columns })), ...fields.map(({ node }) => node)], read };
+}
+
+/**
+ * What was sent, beside the answer if it is known.
+ * @param {Campaign} campaign
+ * @param {import('./client/wire.js').Report} report
+ * @param {Record<string, unknown> | undefined} answer
+ * @returns {Node[]}
+ */
+fieldsOf.shown = (campaign, report, answer) => {
+  const { kind } = campaign;
+  const sent = kind instanceof Sensing ? kind.shown(report) : undefined;
+  const names = sent ? Object.keys(sent) : Object.keys(answer ?? {});
+  if (names.length === 0) return [];
+  const head = ['object', ...(answer ? ['yours'] : []), ...(sent ? ['sent'] : [])];
+  const body = names.map((name) => {
+    const own = answer === undefined ? [] : [make('td', {}, textOf(answer[name]))];
+    const noisy = sent === undefined ? [] : [make('td', {}, written(sent[name]))];
+    return make('tr', {}, make('th', { scope: 'row' }, name), ...own, ...noisy);
+  });
+  const titles = head.map((name) => make('th', { scope: 'col' }, say(name) ?? ''));
+  const table = make('table', {}, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...body));
+  return [make('div', { class: 'scroll' }, table)];
+};
+
+/** @param {unknown} value */
+function textOf(value) {
+  if (value === null || value === undefined) return say('none') ?? '';
+  return typeof value === 'number' ? written(value) : String(value);
+}

@@ -1,0 +1,164 @@
+/**
+ * The page of a participant: promise, answer, sent.
+ *
+ * Refusal comes before the draw. A report is drawn once, is on the device before it is shown and sent, and is never
+ * drawn again; the page then shows it for good, in every tab and after the back button. What was entered is in the
+ * memory of this page alone.
+ */
+
+import { fetchCampaign, IndexedStore, Participation, Refusal } from './client/client.js';
+import { fieldsOf } from './fields.js';
+import { drawExamples } from './examples.js';
+import { element, fill, say } from './texts.js';
+
+const RETRY = 15_000; // milliseconds between two attempts to send while there is no connection
+const PATIENCE = 8_000;
+
+const sections = ['promise', 'answer', 'sent'];
+const invitation = new URLSearchParams(location.hash.slice(1)).get('i') ?? undefined;
+/** @type {Participation | undefined} */
+let participation;
+let sending = false;
+
+/** Shows one of the three steps, and puts the reader there. @param {string} name */
+function show(name) {
+  for (const section of sections) element(section).hidden = section !== name;
+  for (const step of document.querySelectorAll('[data-step]')) {
+    if (step.getAttribute('data-step') === name) step.setAttribute('aria-current', 'step');
+    else step.removeAttribute('aria-current');
+  }
+  element(name).focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
+/** Says something about the whole page. @param {string} text */
+function tell(text) {
+  const message = element('message');
+  message.textContent = text;
+  message.hidden = text === '';
+}
+
+/** What a refusal means, in the reader's words. @param {unknown} error */
+function wordsOf(error) {
+  const code = error instanceof Refusal ? error.code : 'storage';
+  return say(code) ?? fill('failed', { code });
+}
+
+/** @param {import('./client/campaign.js').Campaign} campaign */
+async function begin(campaign) {
+  participation = await Participation.join(campaign, {
+    store: new IndexedStore(),
+    participant: campaign.admission === 'invited' ? invitation : undefined,
+    connection: { patience: PATIENCE },
+  });
+  const drawn = await participation.drawn();
+  if (drawn !== undefined) return finish(campaign, drawn, undefined);
+  const { state } = /** @type {import('./client/campaign.js').Published} */ (campaign.published);
+  if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
+  await participation.prepare();
+  drawExamples(campaign, element('examples'));
+  const go = /** @type {HTMLButtonElement} */ (element('continue'));
+  go.disabled = false;
+  go.addEventListener('click', () => ask(campaign));
+}
+
+/** The questions. @param {import('./client/campaign.js').Campaign} campaign */
+async function ask(campaign) {
+  const there = await current().drawn();
+  if (there !== undefined) return finish(campaign, there, undefined);
+  const fields = fieldsOf(campaign, await current().prepare());
+  element('fields').replaceChildren(...fields.nodes);
+  const form = /** @type {HTMLFormElement} */ (element('form'));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    void submit(campaign, fields);
+  };
+  show('answer');
+  return undefined;
+}
+
+/**
+ * Draws and sends, once.
+ * @param {import('./client/campaign.js').Campaign} campaign
+ * @param {import('./fields.js').Fields} fields
+ */
+async function submit(campaign, fields) {
+  const problem = element('problem');
+  problem.hidden = true;
+  const { answer, wrong } = fields.read();
+  if (answer === undefined) {
+    problem.textContent = wrong ?? '';
+    problem.hidden = false;
+    return;
+  }
+  const button = /** @type {HTMLButtonElement} */ (element('send'));
+  if (button.disabled) return;
+  button.disabled = true;
+  try {
+    await finish(campaign, await current().draw(answer), answer);
+    /** @type {HTMLFormElement} */ (element('form')).reset();
+    element('fields').replaceChildren();
+  } catch (error) {
+    problem.textContent = wordsOf(error);
+    problem.hidden = false;
+    button.disabled = false;
+  }
+}
+
+/**
+ * Shows what was drawn, beside the answer if this page still knows it, and sends it.
+ * @param {import('./client/campaign.js').Campaign} campaign
+ * @param {import('./client/store.js').Kept} kept
+ * @param {Record<string, unknown> | undefined} answer
+ */
+async function finish(campaign, kept, answer) {
+  const report = JSON.parse(kept.report);
+  element('report').textContent = JSON.stringify(report, null, 1);
+  element('shown').replaceChildren(...fieldsOf.shown(campaign, report, answer));
+  show('sent');
+  history.replaceState(null, '', location.href);
+  await deliver();
+}
+
+/** Sends what was drawn until there is an answer. */
+async function deliver() {
+  if (sending) return;
+  sending = true;
+  const outcome = element('outcome');
+  outcome.textContent = say('sending') ?? '';
+  try {
+    const became = await current().send();
+    outcome.textContent = say(became) ?? fill('failed', { code: became });
+    if (became === 'paused') setTimeout(deliver, 4 * RETRY);
+  } catch (error) {
+    outcome.textContent = wordsOf(error);
+    if (error instanceof Refusal && error.code === 'unreachable') setTimeout(deliver, RETRY);
+  } finally {
+    sending = false;
+  }
+}
+
+/** @returns {Participation} */
+function current() {
+  if (participation === undefined) throw new Refusal('document', 'nobody takes part yet');
+  return participation;
+}
+
+async function start() {
+  element('refuse').addEventListener('click', () => {
+    /** @type {HTMLButtonElement} */ (element('continue')).disabled = true;
+    tell(say('refused') ?? '');
+  });
+  element('back').addEventListener('click', () => show('promise'));
+  window.addEventListener('online', () => participation && !element('sent').hidden && deliver());
+  window.addEventListener('pageshow', (event) => event.persisted && location.reload());
+  if ('serviceWorker' in navigator) navigator.serviceWorker.register('/c/worker.js').catch(() => undefined);
+  try {
+    await begin(await fetchCampaign(location.origin + location.pathname, { patience: PATIENCE }));
+  } catch (error) {
+    const unreachable = error instanceof Refusal && error.code === 'unreachable';
+    tell(unreachable ? (say('offline') ?? '') : wordsOf(error));
+  }
+}
+
+void start();

@@ -1,0 +1,329 @@
+"""People answer in a real browser: what they enter leaves the page nowhere, and a report goes out once."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import httpx
+import pytest
+
+from browsing import AXE, DESKTOP, PHONE, Traffic, serious_problems, storage
+from devices import Json, create, operator
+from serving import Server
+
+SECRET = "61.7391"
+KINDS: dict[str, Json] = {
+    "sensing": {
+        "title": "Noise at night",
+        "kind": "sensing",
+        "objects": [{"name": "Main Street", "unit": "dB"}, "Park"],
+        "range": [30, 90],
+        "epsilon": 2,
+    },
+    "sparse": {
+        "title": "Side effects",
+        "kind": "sparse",
+        "objects": ["dizzy", "tired", "sick", "itchy"],
+        "range": [1, 5],
+        "epsilon": 2,
+    },
+    "slots": {
+        "title": "Side effects of a person",
+        "kind": "sparse",
+        "objects": ["dizzy", "tired", "sick", "itchy"],
+        "range": [1, 5],
+        "epsilon": 2,
+        "unit": "person",
+    },
+    "records": {
+        "title": "Work and life",
+        "kind": "records",
+        "schema": {
+            "columns": {
+                "job": {"values": ["cook", "nurse", "smith"]},
+                "income": {"edges": [0, 50, 100]},
+                "smokes": {"values": ["yes", "no"], "missing": True},
+            }
+        },
+        "epsilon": 2,
+        "people": 40,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def ann(pages: Server) -> httpx.Client:
+    return operator(pages)
+
+
+def opened(context: Any, traffic: Traffic, url: str, viewport: Any = None) -> Any:
+    """A page of a participant, watched from its first request on."""
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    if viewport is not None:
+        page.set_viewport_size(viewport)
+    traffic.watch(page)
+    page.goto(url)
+    return page
+
+
+def ready(page: Any) -> None:
+    page.wait_for_selector("#continue:not([disabled])")
+
+
+def begin(page: Any) -> None:
+    ready(page)
+    page.click("#continue")
+    page.wait_for_selector("#answer:not([hidden])")
+
+
+def fill(page: Any, kind: str) -> None:
+    """What somebody enters, with a number that is easy to find again."""
+    if kind == "sensing":
+        page.get_by_label("Main Street (dB)", exact=True).fill(SECRET)
+        page.get_by_label("Park", exact=True).fill("44.5")
+    elif kind == "records":
+        page.get_by_label("job").select_option("nurse")
+        page.get_by_label("income").fill(SECRET)
+    else:
+        page.get_by_label("tired").select_option("4")
+
+
+def outcome(page: Any, words: str = "Your report has arrived") -> None:
+    page.wait_for_function(
+        "words => document.getElementById('outcome').textContent.includes(words)", arg=words
+    )
+
+
+def count(ann: httpx.Client, campaign: Json) -> int:
+    return int(ann.get(f"/campaigns/{campaign['id']}/results").json()["reports"])
+
+
+def url_of(pages: Server, campaign: Json) -> str:
+    return f"{pages.url}/c/{campaign['id']}"
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_is_randomized_before_it_leaves_the_page(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic, kind: str, viewport: Any
+) -> None:
+    campaign = create(ann, KINDS[kind])
+    page = opened(context, traffic, url_of(pages, campaign), viewport)
+    begin(page)
+    fill(page, kind)
+    page.click("#send")
+    outcome(page)
+    assert count(ann, campaign) == 1
+    (sent,) = traffic.reports()
+    assert (
+        json.loads(page.inner_text("#report") if page.is_visible("#report") else page.text_content("#report"))
+        == sent["report"]
+    )
+    if kind in ("sensing", "records"):
+        found = {"traffic": "\n".join(traffic.sent), "storage": storage(page), "address": page.url}
+        found["log"] = pages.log.read_text()
+        found["console"] = "\n".join(traffic.said)
+        with closing(sqlite3.connect(pages.database.removeprefix("sqlite:///"))) as database:
+            found["database"] = "\n".join(database.iterdump())
+        assert [where for where, text in found.items() if SECRET in text] == []
+        assert SECRET in page.text_content("#shown")  # beside what was sent, on this page alone
+    else:
+        assert "tired" not in json.dumps(sent)
+    assert [said for said in traffic.said if "error" in said.lower() or "refused" in said.lower()] == []
+    page.reload()
+    outcome(page)
+    assert SECRET not in page.content()
+    assert (count(ann, campaign), len(traffic.reports())) == (1, 1)
+
+
+def test_whoever_refuses_leaves_nothing(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    ready(page)
+    page.click("#refuse")
+    page.wait_for_selector("#message:not([hidden])")
+    assert "Nothing was drawn and nothing was sent" in page.inner_text("#message")
+    assert page.is_disabled("#continue")
+    assert count(ann, campaign) == 0
+    assert "report http" not in storage(page)  # as the keys of drawn reports begin
+
+
+def test_a_double_click_sends_once(pages: Server, ann: httpx.Client, context: Any, traffic: Traffic) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.dblclick("#send")
+    outcome(page)
+    assert (count(ann, campaign), len(traffic.reports())) == (1, 1)
+
+
+def test_two_tabs_have_one_report(pages: Server, ann: httpx.Client, context: Any, traffic: Traffic) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    tabs = [opened(context, traffic, url_of(pages, campaign)) for _ in range(2)]
+    for page in tabs:
+        begin(page)
+        fill(page, "sensing")
+    for page in tabs:
+        page.evaluate("document.getElementById('form').requestSubmit()")
+    for page in tabs:
+        outcome(page)
+    assert count(ann, campaign) == 1
+    assert len({(body["key"], json.dumps(body["report"])) for body in traffic.reports()}) == 1
+
+
+def test_the_back_button_asks_nothing_again(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.goto(f"{pages.url}/healthz")
+    page.go_back()
+    outcome(page)
+    assert not page.is_visible("#form")
+    assert SECRET not in page.content()
+    assert (count(ann, campaign), len(traffic.reports())) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", ["sensing", "records"])
+def test_without_a_connection_a_report_waits_and_is_sent_once(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic, kind: str
+) -> None:
+    campaign = create(ann, KINDS[kind])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, kind)
+    context.set_offline(True)
+    page.click("#send")
+    outcome(page, "There is no connection")
+    assert count(ann, campaign) == 0
+    drawn = page.text_content("#report")
+    context.set_offline(False)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    outcome(page)
+    assert page.text_content("#report") == drawn
+    assert count(ann, campaign) == 1
+
+
+def test_an_invitation_counts_once_even_if_the_browser_forgets(
+    pages: Server, ann: httpx.Client, browser: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"], admission="invited")
+    (token,) = ann.post(f"/campaigns/{campaign['id']}/invitations", json={"count": 1}).json()["tokens"]
+    url = f"{url_of(pages, campaign)}#i={token}"
+    first = browser.new_context(locale="en-GB")
+    page = opened(first, traffic, url)
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    first.close()
+    cleared = browser.new_context(locale="en-GB")
+    page = opened(cleared, traffic, url)
+    page.wait_for_selector("#message:not([hidden])")
+    assert "A report with this link is there already" in page.inner_text("#message")
+    assert page.is_disabled("#continue")
+    assert len(traffic.reports()) == 1
+    assert token not in "\n".join(json.loads(each)[1] for each in traffic.sent)  # no address has it
+    cleared.close()
+    assert count(ann, campaign) == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("draft", "not open yet"), ("paused", "is paused"), ("closed", "is closed")],
+)
+def test_a_campaign_that_is_not_open_says_so(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic, state: str, words: str
+) -> None:
+    campaign = create(ann, KINDS["sensing"], state=state)
+    page = opened(context, traffic, url_of(pages, campaign))
+    page.wait_for_selector("#message:not([hidden])")
+    assert words in page.inner_text("#message")
+    assert page.is_disabled("#continue")
+
+
+def test_an_old_link_says_so(pages: Server, context: Any, traffic: Traffic) -> None:
+    for id in ("0" * 32, "nothing"):
+        page = opened(context, traffic, f"{pages.url}/c/{id}")
+        assert "This campaign is not here" in page.inner_text("h1")
+
+
+def test_a_page_speaks_the_readers_language(pages: Server, ann: httpx.Client, browser: Any) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    german = browser.new_context(locale="de-CH")
+    page = german.new_page()
+    page.goto(url_of(pages, campaign))
+    assert page.get_attribute("html", "lang") == "de"
+    assert "Bevor Sie antworten" in page.inner_text("#promise-title")
+    german.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_is_small_and_painted_soon(
+    pages: Server, ann: httpx.Client, browser: Any, traffic: Traffic, kind: str
+) -> None:
+    """Under 150 kB in all; the first paint with a processor that is four times slower is only told."""
+    campaign = create(ann, KINDS[kind])
+    fresh = browser.new_context(locale="en-GB", service_workers="block")
+    page = opened(fresh, traffic, url_of(pages, campaign))
+    ready(page)
+    page.wait_for_load_state("networkidle")
+    assert 0 < sum(traffic.received.values()) < 150_000
+    fresh.close()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: make js-packages")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_serious_stands_in_anybodys_way(
+    pages: Server, ann: httpx.Client, browser: Any, traffic: Traffic, kind: str, scheme: Any
+) -> None:
+    campaign = create(ann, KINDS[kind])
+    fresh = browser.new_context(locale="en-GB", color_scheme=scheme, viewport=PHONE)
+    page = opened(fresh, traffic, url_of(pages, campaign))
+    ready(page)
+    assert serious_problems(page) == []
+    begin(page)
+    assert serious_problems(page) == []
+    fill(page, kind)
+    page.click("#send")
+    outcome(page)
+    assert serious_problems(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    fresh.close()
+
+
+def test_a_page_can_be_used_with_the_keyboard_alone(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    ready(page)
+
+    def tab_to(selector: str) -> None:
+        for _ in range(30):
+            if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"{selector} cannot be reached")
+
+    tab_to("#continue")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#answer:not([hidden])")
+    tab_to("input[type=number]")
+    page.keyboard.type(SECRET)
+    tab_to("#send")
+    page.keyboard.press("Enter")
+    outcome(page)
+    assert count(ann, campaign) == 1
