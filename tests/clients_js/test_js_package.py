@@ -42,9 +42,12 @@ def test_its_own_tests_pass() -> None:
 
 
 @pytest.mark.skipif(not TSC.exists(), reason="needs TypeScript: make js")
-def test_types_are_right() -> None:
+@pytest.mark.parametrize(
+    "folder", [CLIENT, ROOT / "src" / "crowdveil" / "service" / "web"], ids=["client", "pages"]
+)
+def test_types_are_right(folder: Path) -> None:
     done = subprocess.run(
-        [TSC, "-p", "jsconfig.json"], cwd=CLIENT, capture_output=True, text=True, timeout=120, check=False
+        [TSC, "-p", "jsconfig.json"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout
 

@@ -41,10 +41,10 @@ def client_folder() -> Path:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """All files by name; modules of the client are in `client/`."""
+    """All files by name; modules of the client are in `src/`."""
     found = {"style.css": stylesheet().encode()}
     found |= {path.name: path.read_bytes() for path in sorted((HERE / "static").glob("*.js"))}
-    found |= {f"client/{path.name}": path.read_bytes() for path in sorted(client_folder().glob("*.js"))}
+    found |= {f"src/{path.name}": path.read_bytes() for path in sorted(client_folder().glob("*.js"))}
     return {
         name: Asset(content, gzip.compress(content, 9, mtime=0), KINDS[Path(name).suffix])
         for name, content in found.items()

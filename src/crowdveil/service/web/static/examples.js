@@ -1,6 +1,6 @@
 /** A small picture of how noisy reports are: examples of a made-up answer, which are never sent. */
 
-import { Sensing } from './client/sensing.js';
+import { Sensing } from './src/sensing.js';
 import { fill, make, written } from './texts.js';
 
 const COUNT = 60;
@@ -18,7 +18,7 @@ function drawn(name, attributes, text) {
 
 /**
  * Puts examples into a figure.
- * @param {import('./client/campaign.js').Campaign} campaign
+ * @param {import('./src/campaign.js').Campaign} campaign
  * @param {HTMLElement} figure
  */
 export function drawExamples(campaign, figure) {

@@ -4,8 +4,8 @@
  * Fields have no names, so that no browser offers to remember or to send them.
  */
 
-import { Records } from './client/records.js';
-import { Sensing } from './client/sensing.js';
+import { Records } from './src/records.js';
+import { Sensing } from './src/sensing.js';
 import { fill, make, say, written } from './texts.js';
 
 /**
@@ -13,7 +13,7 @@ import { fill, make, say, written } from './texts.js';
  * @typedef {{ nodes: Node[], read: () => { answer?: Record<string, unknown>, wrong?: string } }} Fields
  */
 
-/** @typedef {import('./client/campaign.js').Campaign} Campaign */
+/** @typedef {import('./src/campaign.js').Campaign} Campaign */
 
 const MANY = 20; // objects from which there is a field to find one
 
@@ -35,7 +35,7 @@ function labelled(text, field, hint) {
 /**
  * The fields of a campaign.
  * @param {Campaign} campaign
- * @param {import('./client/kinds.js').Asked} asked
+ * @param {import('./src/kinds.js').Asked} asked
  * @returns {Fields}
  */
 export function fieldsOf(campaign, asked) {
@@ -84,7 +84,7 @@ function choice(options, first) {
   return select;
 }
 
-/** @param {import('./client/sparse.js').Sparse} kind @returns {Fields} */
+/** @param {import('./src/sparse.js').Sparse} kind @returns {Fields} */
 function cells(kind) {
   const { low, high } = kind.mechanism.scale;
   /** @type {[string, string][]} */
@@ -107,7 +107,7 @@ function cells(kind) {
   return { nodes: [labelled(say('filter') ?? '', find), ...nodes], read };
 }
 
-/** @param {Records} kind @param {import('./client/kinds.js').Asked} asked @returns {Fields} */
+/** @param {Records} kind @param {import('./src/kinds.js').Asked} asked @returns {Fields} */
 function questionnaire(kind, asked) {
   const question = kind.checkedQuestion(asked.question);
   const columns = question.columns.map((column) => kind.schema.columns[column].name).join(', ');
@@ -141,7 +141,7 @@ function questionnaire(kind, asked) {
 /**
  * What was sent, beside the answer if it is known.
  * @param {Campaign} campaign
- * @param {import('./client/wire.js').Report} report
+ * @param {import('./src/wire.js').Report} report
  * @param {Record<string, unknown> | undefined} answer
  * @returns {Node[]}
  */

@@ -6,7 +6,7 @@
  * memory of this page alone.
  */
 
-import { fetchCampaign, IndexedStore, Participation, Refusal } from './client/client.js';
+import { fetchCampaign, IndexedStore, Participation, Refusal } from './src/client.js';
 import { fieldsOf } from './fields.js';
 import { drawExamples } from './examples.js';
 import { element, fill, say } from './texts.js';
@@ -44,7 +44,7 @@ function wordsOf(error) {
   return say(code) ?? fill('failed', { code });
 }
 
-/** @param {import('./client/campaign.js').Campaign} campaign */
+/** @param {import('./src/campaign.js').Campaign} campaign */
 async function begin(campaign) {
   participation = await Participation.join(campaign, {
     store: new IndexedStore(),
@@ -53,7 +53,7 @@ async function begin(campaign) {
   });
   const drawn = await participation.drawn();
   if (drawn !== undefined) return finish(campaign, drawn, undefined);
-  const { state } = /** @type {import('./client/campaign.js').Published} */ (campaign.published);
+  const { state } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
   if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
   await participation.prepare();
   drawExamples(campaign, element('examples'));
@@ -62,7 +62,7 @@ async function begin(campaign) {
   go.addEventListener('click', () => ask(campaign));
 }
 
-/** The questions. @param {import('./client/campaign.js').Campaign} campaign */
+/** The questions. @param {import('./src/campaign.js').Campaign} campaign */
 async function ask(campaign) {
   const there = await current().drawn();
   if (there !== undefined) return finish(campaign, there, undefined);
@@ -79,7 +79,7 @@ async function ask(campaign) {
 
 /**
  * Draws and sends, once.
- * @param {import('./client/campaign.js').Campaign} campaign
+ * @param {import('./src/campaign.js').Campaign} campaign
  * @param {import('./fields.js').Fields} fields
  */
 async function submit(campaign, fields) {
@@ -107,8 +107,8 @@ async function submit(campaign, fields) {
 
 /**
  * Shows what was drawn, beside the answer if this page still knows it, and sends it.
- * @param {import('./client/campaign.js').Campaign} campaign
- * @param {import('./client/store.js').Kept} kept
+ * @param {import('./src/campaign.js').Campaign} campaign
+ * @param {import('./src/store.js').Kept} kept
  * @param {Record<string, unknown> | undefined} answer
  */
 async function finish(campaign, kept, answer) {
