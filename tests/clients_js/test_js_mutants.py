@@ -44,6 +44,13 @@ MUTATIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "drawn again for an invitation that was used": (
         ("participation.js", "if (reported === true && ", "if (reported === null && "),
     ),
+    "drawn for an invitation that another device used": (
+        (
+            "participation.js",
+            "return await this.prepare({ ...this.#connection, patience: 0 });",
+            "return asked;",
+        ),
+    ),
     "limits are not checked": (("participation.js", "campaign.check(limits);", ""),),
     "limits of one wave": (
         ("limits.js", "overWaves(level('', guarantee), guarantee.waves)", "level('', guarantee)"),

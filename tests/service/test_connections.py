@@ -26,6 +26,8 @@ from stores import migrated
 
 STRANGERS = "192.0.2.1"  # no proxy of ours: whoever connects from here is a stranger
 HEADERS = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+CHUNKED = b"POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+UNREAD = b"DELETE /api/v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"  # it is refused at once
 WHOLE = HEADERS + b"Connection: close\r\n\r\n"
 
 
@@ -124,8 +126,9 @@ def test_requests_that_queue_up_end_the_connection(strangers: Server) -> None:
         HEADERS + b"X-More: y\r\n" * 2_000_000,
         HEADERS + b"X-Long: " + b"y" * 2 * 10**7,
         b"GET /" + b"x" * 2 * 10**7,
+        CHUNKED + b"0\r\n" + b"X-More: y\r\n" * 2_000_000,
     ],
-    ids=["many", "long", "path"],
+    ids=["many", "long", "path", "trailers"],
 )
 def test_endless_headers_end_the_connection(strangers: Server, endless: bytes) -> None:
     with connected(strangers.url) as connection, pytest.raises(ConnectionError):
@@ -170,6 +173,31 @@ def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]
 def test_whoever_only_waits_is_not_kept(hurried: Server, said: bytes) -> None:
     answered(connected(hurried.url), said)  # the other side closes in time
     until(lambda: not connections.crowd()._of)
+
+
+@pytest.mark.parametrize(
+    ("asked", "then"), [(HEADERS + b"\r\n", b"\r\n"), (UNREAD, b"12345")], ids=["a blank line", "a body"]
+)
+def test_whoever_says_nothing_new_after_an_answer_is_not_kept(
+    hurried: Server, asked: bytes, then: bytes
+) -> None:
+    with connected(hurried.url) as connection:
+        connection.sendall(asked)
+        assert connection.recv(2**16).startswith(b"HTTP/1.1 ")
+        connection.sendall(then)
+        while connection.recv(2**16):
+            pass
+    until(lambda: not connections.crowd()._of)
+
+
+def test_requests_that_are_queued_are_all_answered(hurried: Server) -> None:
+    body = b'{"name": "a", "password": "b"}'
+    sign_in = (
+        b"POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body)
+    ) + body
+    said = answered(connected(hurried.url), sign_in + sign_in + WHOLE)
+    assert (said.count(b"HTTP/1.1 401 "), said.count(b"HTTP/1.1 200 ")) == (2, 1)
 
 
 def test_whoever_takes_their_time_between_requests_is_kept(hurried: Server) -> None:

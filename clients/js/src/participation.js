@@ -85,14 +85,15 @@ export class Participation {
    * `Refusal` if a report came from there, which this device has forgotten: another one would be fresh noise.
    *
    * Call it when a page loads: then `draw` needs no network.
+   * @param {Connection} [connection]
    * @returns {Promise<Asked>}
    */
-  async prepare() {
-    if (this.#asked !== undefined) return this.#asked;
+  async prepare(connection = this.#connection) {
+    if (this.#asked !== undefined && connection === this.#connection) return this.#asked;
     const { asksByPlace, admission } = this.#campaign;
     if (!asksByPlace && admission !== 'invited') return (this.#asked = { place: 0, round: 0 });
     const { api, wave } = this.#published;
-    const reply = await exchange(this.#connection, 'POST', `${api}/places`, { participant: this.#participant, wave });
+    const reply = await exchange(connection, 'POST', `${api}/places`, { participant: this.#participant, wave });
     if (reply.status !== 200) throw new Refusal(problemOf(reply), 'the server gives no place');
     const { place, round, wave: given, question, reported } = reply.said;
     if (!isWhole(place, 0, MOST_PLACES) || !isWhole(round, 0, LARGEST_ROUND) || given !== wave) {
@@ -118,7 +119,7 @@ export class Participation {
     if (state !== 'open') {
       throw new Refusal('closed', Object.hasOwn(CLOSED, state) ? CLOSED[/** @type {'closed'} */ (state)] : 'this campaign is not open');
     }
-    const asked = await this.prepare();
+    const asked = await this.#asNow();
     const seated = this.#campaign.asksByPlace;
     return this.#store.putIfAbsent(this.#key, () => ({
       participant: this.#participant,
@@ -140,8 +141,13 @@ export class Participation {
   async send() {
     const own = await this.drawn();
     if (own === undefined) throw new Refusal('answer', 'nothing was drawn yet');
-    for (const [key, kept] of await this.#late()) await this.#deliver(key, kept);
+    await this.sendLate();
     return this.#deliver(this.#key, own);
+  }
+
+  /** Sends what was drawn in earlier waves and never answered. */
+  async sendLate() {
+    for (const [key, kept] of await this.#late()) await this.#deliver(key, kept);
   }
 
   /** Deletes what this participant reported, in all waves, as long as the campaign is not closed. */
@@ -149,6 +155,21 @@ export class Participation {
     const url = `${this.#published.api}/reports/${encodeURIComponent(this.#participant)}`;
     const reply = await exchange(this.#connection, 'DELETE', url);
     if (reply.status !== 200) throw new Refusal(problemOf(reply), 'nothing was withdrawn');
+  }
+
+  /**
+   * What is asked. An invitation may have been used on another device since the page was loaded: if there is a
+   * connection, the server is asked once more, and whoever has reported draws nothing.
+   */
+  async #asNow() {
+    const asked = await this.prepare();
+    if (this.#campaign.admission !== 'invited') return asked;
+    try {
+      return await this.prepare({ ...this.#connection, patience: 0 });
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'unreachable') return asked;
+      throw error;
+    }
   }
 
   get #key() {

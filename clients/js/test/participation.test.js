@@ -245,6 +245,34 @@ test('a device that forgot what it sent for an invitation draws nothing again', 
   assert.equal(server.reports.size, 1);
 });
 
+test('an invitation that was used on another device meanwhile is not drawn for', async () => {
+  const server = new Server('waves');
+  const invited = { participant: 'invitation' };
+  const [phone, laptop] = [await joined(server, undefined, invited), await joined(server, undefined, invited)];
+  await Promise.all([phone.prepare(), laptop.prepare()]);
+  await phone.draw({ a: 1 });
+  assert.equal(await phone.send(), 'accepted');
+  await assert.rejects(laptop.draw({ a: 1 }), { code: 'reported' });
+});
+
+test('without a connection an invitation that was prepared is drawn for', async () => {
+  const server = new Server('waves');
+  const participation = await joined(server, undefined, { participant: 'invitation' });
+  await participation.prepare();
+  server.failures = [new TypeError('offline')];
+  assert.equal(typeof (await participation.draw({ a: 1 })).key, 'string');
+  assert.deepEqual(server.waits, []);
+});
+
+test('what an earlier wave left unsent can be sent alone', async () => {
+  const server = new Server('waves');
+  const store = new VolatileStore();
+  await (await joined(server, store, { participant: 'invitation' })).draw({ a: 1 });
+  server.document.wave = 2;
+  await (await joined(server, store, { participant: 'invitation' })).sendLate();
+  assert.deepEqual([...server.reports.keys()], ['invitation 1']);
+});
+
 test('in an open campaign no link brings another token, and with it fresh noise', async () => {
   await assert.rejects(joined(new Server('sensing'), undefined, { participant: 'invitation' }), { code: 'token' });
 });

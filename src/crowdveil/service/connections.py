@@ -23,7 +23,8 @@ from crowdveil.service.settings import Settings
 SHARE = 4  # an address has one connection in so many
 KEPT = 100  # connections beyond the limit, for proxies
 HEADER_SECONDS = 15.0
-HEADER_BYTES = 2**16
+HEADER_BYTES = 2**16  # of trailers, too
+CLOSING_SECONDS = 60.0  # for whoever does not read the end of an answer
 MOST_QUEUED = 8  # requests of a connection that wait for the one before
 ABORT = "crowdveil.abort"  # in the scope of a request: what ends its connection at once
 FULL = Refusal(503, "full", "too many connections: nothing was kept, try again later", {"Retry-After": "5"})
@@ -91,8 +92,7 @@ class Connection(HttpToolsProtocol):
     """A connection with limits of its own."""
 
     _deadline: asyncio.TimerHandle | None = None
-    _in_headers = True
-    _header_bytes = 0
+    _loose = 0  # bytes since a request began or a piece of its body came: headers, or trailers
     _host: str | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -113,45 +113,64 @@ class Connection(HttpToolsProtocol):
             crowd().leave(self._host)
             self._host = None
 
-    def _wait(self) -> None:
+    def _wait(self, seconds: float | None = None) -> None:
         """The other side has to go on soon."""
         self._go_on()
-        self._deadline = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+        limit = HEADER_SECONDS if seconds is None else seconds
+        self._deadline = self.loop.call_later(limit, self.transport.abort)
 
     def _go_on(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
+    def _is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
     def data_received(self, data: bytes) -> None:
         """Something comes in."""
+        self._loose += len(data)
         super().data_received(data)
-        if self._in_headers:
-            self._header_bytes += len(data)
-        if self._header_bytes > HEADER_BYTES or len(self.pipeline) > MOST_QUEUED:
+        if self._loose > HEADER_BYTES or len(self.pipeline) > MOST_QUEUED:
             self.transport.abort()
+        elif self._deadline is None and self.timeout_keep_alive_task is None and self._is_idle():
+            self._wait()  # it was no request: a blank line, or the rest of a body that nobody read
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
-        self._in_headers, self._header_bytes = True, 0
-        self._wait()
+        self._loose = 0
+        if self._is_idle():  # else it may not be read before the one before is answered
+            self._wait()
 
     def on_headers_complete(self) -> None:
         """The body follows, which has time limits of its own."""
-        self._in_headers, self._header_bytes = False, 0
         self._go_on()
         super().on_headers_complete()
         scope: Any = self.scope
         scope[ABORT] = self.transport.abort
 
-    def on_response_complete(self) -> None:
-        """Whoever still sends a body that nobody reads has to end soon."""
-        super().on_response_complete()
-        if not self.pipeline and self.cycle.more_body:
-            self._wait()
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        self._loose = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """A request is whole."""
         super().on_message_complete()
         self._go_on()
+
+    def on_response_complete(self) -> None:
+        """Whoever still sends a body that nobody reads, or does not read an answer's end, has to go on."""
+        waiting = bool(self.pipeline)
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._wait(CLOSING_SECONDS)
+        elif not waiting and self.cycle.more_body:
+            self._wait()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nobody asks any more."""
+        super().timeout_keep_alive_handler()
+        self._wait(CLOSING_SECONDS)

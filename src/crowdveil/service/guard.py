@@ -36,6 +36,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 UNLIMITED = ("/healthz", "/readyz", "/metrics")
+FILES = ("/static/", "/c/worker.js")  # a page needs dozens of them, and they are in memory
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 GONE = 499  # in counts and logs: whoever asked went away before the request was whole
 
@@ -96,7 +97,7 @@ class Guard:
 
     def _refusal(self, scope: Scope, address: str, size: Size) -> Refusal | None:
         """Why a request is not looked at."""
-        if scope["path"] in UNLIMITED:
+        if scope["path"] in UNLIMITED or scope["path"].startswith(FILES):
             return None
         try:
             self._service.limits.check("requests", address)

@@ -69,14 +69,14 @@ def address(name: str) -> str:
 
 @router.get("/static/{version}/{name:path}")
 async def asset(version: str, name: str, request: Request) -> Response:
-    """A file; that of another version is not kept."""
-    found = assets().get(name)
+    """A file of this version; a page of another one has to be loaded again."""
+    found = assets().get(name) if version == digest() else None
     if found is None:
         raise Refused(404, "unknown-file", "there is no such file")
     packed = "gzip" in request.headers.get("accept-encoding", "")
     headers = {
         "Content-Type": found.kind,
-        "Cache-Control": FOR_GOOD if version == digest() else "no-store",
+        "Cache-Control": FOR_GOOD,
         "Vary": "Accept-Encoding",
     }
     return Response(

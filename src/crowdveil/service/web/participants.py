@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -49,16 +50,23 @@ async def take_part(id: str, service: Service, request: Request) -> Response:
         document=document,
         guarantee=guarantee,
         asked=ASKED[document["kind"]],
-        unit=guarantee["unit"],
         guess=_guess(guarantee),
+        guessed=_guessed(document),
         script_texts=texts.beginning("script."),
     )
 
 
 def _guess(guarantee: Mapping[str, Any]) -> float:
-    """How often a guess about what is protected is right at most, after all waves."""
+    """How often a guess about what is protected is right at most, after all waves; rounded up."""
     level = guarantee["all_waves"][-1 if guarantee["unit"] == "person" else 0]
-    return 1.0 if level["epsilon"] is None else right_guesses(level["epsilon"], level["delta"])
+    right = 1.0 if level["epsilon"] is None else right_guesses(level["epsilon"], level["delta"])
+    return min(1.0, ceil(1000 * right) / 1000)
+
+
+def _guessed(document: Mapping[str, Any]) -> str:
+    """The name of the text about guesses: in sensing, which things somebody answers about is not hidden."""
+    unit = document["guarantee"]["unit"]
+    return "numbers" if document["kind"] == "sensing" and unit == "person" else unit
 
 
 def _found(service: State, id: str) -> Kept:

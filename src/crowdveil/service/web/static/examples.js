@@ -1,10 +1,21 @@
 /** A small picture of how noisy reports are: examples of a made-up answer, which are never sent. */
 
+import { CellResponse } from './src/cell_response.js';
+import { Records } from './src/records.js';
 import { Sensing } from './src/sensing.js';
-import { fill, make, written } from './texts.js';
+import { Sparse } from './src/sparse.js';
+import { fill, make, say, written } from './texts.js';
+
+/**
+ * @typedef {import('./src/campaign.js').Campaign} Campaign
+ * @typedef {import('./src/wire.js').Report} Report
+ * @typedef {{ answer: Record<string, unknown>, report: Report, values?: Record<string, number> }} Example
+ * @typedef {{ name: string, labels: string[], of: (report: Report) => number }} Symbols
+ */
 
 const COUNT = 60;
 const FEW = 4;
+const MOST_ROWS = 12;
 const WIDTH = 340; // about that of a phone, so that text keeps its size
 const [LEFT, RIGHT, LINE, HEIGHT] = [12, 328, 70, 112];
 
@@ -18,23 +29,69 @@ function drawn(name, attributes, text) {
 
 /**
  * Puts examples into a figure.
- * @param {import('./src/campaign.js').Campaign} campaign
+ * @param {Campaign} campaign
  * @param {HTMLElement} figure
  */
 export function drawExamples(campaign, figure) {
   const { kind } = campaign;
-  const examples = campaign.examples(kind instanceof Sensing ? COUNT : FEW);
+  const examples = campaign.examples(COUNT);
   if (kind instanceof Sensing) {
     const [{ name }] = kind.objects.listed;
     const [low, high] = kind.ranges[/** @type {number} */ (kind.objects.codes.get(name))];
     const values = examples.map((example) => /** @type {Record<string, number>} */ (example.values)[name]);
     figure.append(strip(values, Number(examples[0].answer[name]), low, high));
   } else {
-    const answer = Object.entries(examples[0].answer).map(([name, value]) => `${name}: ${value}`);
-    const items = examples.map(({ report }) => make('li', {}, make('code', {}, JSON.stringify(report.payload).slice(0, 120))));
-    figure.append(make('p', {}, fill('examples', { answer: answer.slice(0, 4).join(', ') })), make('ul', {}, ...items));
+    const symbols = symbolsOf(campaign);
+    figure.append(...(symbols ? tallied(examples, symbols) : listed(examples.slice(0, FEW))));
   }
   figure.hidden = false;
+}
+
+/**
+ * What can be sent about the first thing that is asked, where a report has one symbol for it.
+ * @param {Campaign} campaign
+ * @returns {Symbols | undefined}
+ */
+function symbolsOf({ kind }) {
+  if (kind instanceof Sparse && kind.mechanism instanceof CellResponse) {
+    const { low, high, levels } = kind.mechanism.scale;
+    const [{ name }] = kind.objects.listed;
+    const place = /** @type {number} */ (kind.objects.codes.get(name));
+    const step = (high - low) / Math.max(1, levels - 1);
+    const labels = Array.from({ length: levels }, (_, level) => written(low + level * step));
+    const of = (/** @type {Report} */ { payload }) => /** @type {number[]} */ (payload)[place];
+    return { name, labels: [...labels, say('none') ?? ''], of };
+  }
+  if (kind instanceof Records && kind.exampleQuestion().oracle.mechanism === 'krr') {
+    const [{ name, labels }] = kind.schema.columns;
+    return labels.length <= MOST_ROWS ? { name, labels, of: ({ payload }) => Number(payload) } : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * How often each symbol would be sent.
+ * @param {Example[]} examples
+ * @param {Symbols} symbols
+ */
+function tallied(examples, { name, labels, of }) {
+  const counts = labels.map((_, symbol) => examples.filter(({ report }) => of(report) === symbol).length);
+  const rows = labels.map((label, symbol) => {
+    const share = fill('of', { count: counts[symbol], all: examples.length });
+    const bar = make('meter', { min: '0', max: String(examples.length), value: String(counts[symbol]), 'aria-label': share });
+    return make('tr', {}, make('th', { scope: 'row' }, label), make('td', {}, share), make('td', {}, bar));
+  });
+  const answer = `${name}: ${examples[0].answer[name]}`;
+  const head = make('tr', {}, ...['sent', 'often', 'share'].map((title) => make('th', { scope: 'col' }, say(title) ?? '')));
+  const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...rows));
+  return [make('p', {}, fill('tally', { answer })), make('div', { class: 'scroll' }, table)];
+}
+
+/** Reports as they are. @param {Example[]} examples */
+function listed(examples) {
+  const answer = Object.entries(examples[0].answer).map(([name, value]) => `${name}: ${value}`);
+  const items = examples.map(({ report }) => make('li', {}, make('code', {}, JSON.stringify(report.payload).slice(0, 120))));
+  return [make('p', {}, fill('examples', { answer: answer.slice(0, 4).join(', ') })), make('ul', {}, ...items)];
 }
 
 /**

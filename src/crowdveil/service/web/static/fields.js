@@ -125,7 +125,7 @@ function questionnaire(kind, asked) {
     /** @type {Record<string, unknown>} */
     const answer = {};
     for (const { column, field } of fields) {
-      const bad = field.value.trim() === '' && !column.missing;
+      const bad = field.validity.badInput || (field.value.trim() === '' && !column.missing);
       field.setAttribute('aria-invalid', String(bad));
       if (bad) {
         field.focus();
@@ -157,7 +157,8 @@ fieldsOf.shown = (campaign, report, answer) => {
     return make('tr', {}, make('th', { scope: 'row' }, name), ...own, ...noisy);
   });
   const titles = head.map((name) => make('th', { scope: 'col' }, say(name) ?? ''));
-  const table = make('table', {}, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...body));
+  const caption = sent ? [] : [make('caption', {}, say('stayed') ?? '')];
+  const table = make('table', {}, ...caption, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...body));
   return [make('div', { class: 'scroll' }, table)];
 };
 

@@ -19,6 +19,8 @@ const invitation = new URLSearchParams(location.hash.slice(1)).get('i') ?? undef
 /** @type {Participation | undefined} */
 let participation;
 let sending = false;
+/** @type {(() => void) | undefined} what tries again to send, once something was drawn */
+let again;
 
 /** Shows one of the three steps, and puts the reader there. @param {string} name */
 function show(name) {
@@ -38,10 +40,15 @@ function tell(text) {
   message.hidden = text === '';
 }
 
-/** What a refusal means, in the reader's words. @param {unknown} error */
+/** What a refusal before anything was sent means, in the reader's words. @param {unknown} error */
 function wordsOf(error) {
-  const code = error instanceof Refusal ? error.code : 'storage';
+  const code = error instanceof Refusal ? error.code : 'bug';
   return say(code) ?? fill('failed', { code });
+}
+
+/** What became of a report that was sent. @param {string} code */
+function becameOf(code) {
+  return (code === 'reported' ? say('second') : say(code)) ?? fill('not-taken', { code });
 }
 
 /** @param {import('./src/campaign.js').Campaign} campaign */
@@ -56,10 +63,34 @@ async function begin(campaign) {
   const { state } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
   if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
   await participation.prepare();
-  drawExamples(campaign, element('examples'));
-  const go = /** @type {HTMLButtonElement} */ (element('continue'));
-  go.disabled = false;
-  go.addEventListener('click', () => ask(campaign));
+  participation.sendLate().catch(() => undefined); // of earlier waves; it is tried again next time
+  try {
+    drawExamples(campaign, element('examples'));
+  } catch {
+    element('examples').hidden = true; // a picture is not worth an answer
+  }
+  enable(true);
+  button('continue').addEventListener('click', () => ask(campaign).catch((error) => tell(wordsOf(error))));
+  button('refuse').addEventListener('click', () => refuse(campaign).catch((error) => tell(wordsOf(error))));
+  tell('');
+  return undefined;
+}
+
+/** @param {string} id */
+const button = (id) => /** @type {HTMLButtonElement} */ (element(id));
+
+/** @param {boolean} possible whether somebody can still decide */
+function enable(possible) {
+  button('continue').disabled = !possible;
+  button('refuse').disabled = !possible;
+}
+
+/** Nothing is drawn; unless another tab did. @param {import('./src/campaign.js').Campaign} campaign */
+async function refuse(campaign) {
+  const there = await current().drawn();
+  if (there !== undefined) return finish(campaign, there, undefined);
+  enable(false);
+  return tell(say('refused') ?? '');
 }
 
 /** The questions. @param {import('./src/campaign.js').Campaign} campaign */
@@ -91,9 +122,9 @@ async function submit(campaign, fields) {
     problem.hidden = false;
     return;
   }
-  const button = /** @type {HTMLButtonElement} */ (element('send'));
-  if (button.disabled) return;
-  button.disabled = true;
+  const send = button('send');
+  if (send.disabled) return;
+  send.disabled = true;
   try {
     await finish(campaign, await current().draw(answer), answer);
     /** @type {HTMLFormElement} */ (element('form')).reset();
@@ -101,38 +132,44 @@ async function submit(campaign, fields) {
   } catch (error) {
     problem.textContent = wordsOf(error);
     problem.hidden = false;
-    button.disabled = false;
+    send.disabled = false;
   }
 }
 
 /**
- * Shows what was drawn, beside the answer if this page still knows it, and sends it.
+ * Sends what was drawn. It is shown, beside the answer if this page still knows it, when the server has answered: who
+ * could look at the noise before could still keep it back.
  * @param {import('./src/campaign.js').Campaign} campaign
  * @param {import('./src/store.js').Kept} kept
  * @param {Record<string, unknown> | undefined} answer
  */
 async function finish(campaign, kept, answer) {
-  const report = JSON.parse(kept.report);
-  element('report').textContent = JSON.stringify(report, null, 1);
-  element('shown').replaceChildren(...fieldsOf.shown(campaign, report, answer));
+  tell('');
   show('sent');
   history.replaceState(null, '', location.href);
-  await deliver();
+  const report = JSON.parse(kept.report);
+  await deliver(() => {
+    element('report').textContent = JSON.stringify(report, null, 1);
+    element('shown').replaceChildren(...fieldsOf.shown(campaign, report, answer));
+    element('delivered').hidden = false;
+  });
 }
 
-/** Sends what was drawn until there is an answer. */
-async function deliver() {
+/** Sends what was drawn until there is an answer. @param {() => void} reveal called when there is one */
+async function deliver(reveal) {
   if (sending) return;
   sending = true;
+  again = () => void deliver(reveal);
   const outcome = element('outcome');
   outcome.textContent = say('sending') ?? '';
   try {
     const became = await current().send();
-    outcome.textContent = say(became) ?? fill('failed', { code: became });
-    if (became === 'paused') setTimeout(deliver, 4 * RETRY);
+    outcome.textContent = becameOf(became);
+    if (became === 'paused') setTimeout(again, 4 * RETRY);
+    else reveal();
   } catch (error) {
     outcome.textContent = wordsOf(error);
-    if (error instanceof Refusal && error.code === 'unreachable') setTimeout(deliver, RETRY);
+    if (error instanceof Refusal && error.code === 'unreachable') setTimeout(again, RETRY);
   } finally {
     sending = false;
   }
@@ -145,12 +182,9 @@ function current() {
 }
 
 async function start() {
-  element('refuse').addEventListener('click', () => {
-    /** @type {HTMLButtonElement} */ (element('continue')).disabled = true;
-    tell(say('refused') ?? '');
-  });
   element('back').addEventListener('click', () => show('promise'));
-  window.addEventListener('online', () => participation && !element('sent').hidden && deliver());
+  window.addEventListener('online', () => again?.());
+  window.addEventListener('hashchange', () => location.reload()); // the invitation of somebody else
   window.addEventListener('pageshow', (event) => event.persisted && location.reload());
   if ('serviceWorker' in navigator) navigator.serviceWorker.register('/c/worker.js').catch(() => undefined);
   try {

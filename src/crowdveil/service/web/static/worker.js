@@ -14,7 +14,9 @@ self.addEventListener('fetch', (event) => {
 });
 
 async function clean() {
-  for (const name of await caches.keys()) if (name !== KEPT) await caches.delete(name);
+  for (const name of await caches.keys()) {
+    if (name.startsWith('crowdveil ') && name !== KEPT) await caches.delete(name);
+  }
   await self.clients.claim();
 }
 
