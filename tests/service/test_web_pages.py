@@ -100,7 +100,7 @@ def test_a_page_has_nothing_inline_and_escapes_what_operators_wrote(server: Serv
 
 
 def test_the_number_on_the_page_is_that_of_the_promise(server: Server) -> None:
-    """A guess between two cases is right in e^epsilon / (1 + e^epsilon) of them: .8808 for 2, .98202 for 4."""
+    """A guess between two cases is right with e^epsilon / (1 + e^epsilon): .8808 for 2, .98202 for 4."""
     ann = operator(server)
     for waves, share in ((1, "88.1"), (2, "98.3")):
         campaign = create(ann, waves=waves)
