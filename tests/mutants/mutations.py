@@ -1580,8 +1580,8 @@ SERVICE = (
     Mutation(
         "a result is written without asking who is elected",
         "service/worker.py",
-        "            self._election.fenced(connection)\n            current = connection.execute(\n",
-        "            current = connection.execute(\n",
+        "            self._election.fenced(connection)\n            state = select(",
+        "            state = select(",
         (FENCED,),
     ),
     Mutation(
