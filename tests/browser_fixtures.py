@@ -11,9 +11,9 @@ from browsing import Traffic, chromium
 from serving import Server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Shared by all tests of a process."""
+    """Shared by the tests of a file: as long as it is there, no other event loop can run in this thread."""
     with chromium() as running:
         yield running
 

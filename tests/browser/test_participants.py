@@ -147,7 +147,9 @@ def test_whoever_refuses_leaves_nothing(
     page = opened(context, traffic, url_of(pages, campaign))
     ready(page)
     page.click("#refuse")
-    page.wait_for_function("document.getElementById('message').textContent.includes('No answer was drawn')")
+    page.wait_for_function(
+        "() => document.getElementById('message').textContent.includes('No answer was drawn')"
+    )
     assert page.is_disabled("#continue")
     assert count(ann, campaign) == 0
     assert "report http" not in storage(page)  # as the keys of drawn reports begin
@@ -231,7 +233,9 @@ def test_an_invitation_counts_once_even_if_the_browser_forgets(
     first.close()
     cleared = browser.new_context(locale="en-GB")
     page = opened(cleared, traffic, url)
-    page.wait_for_function("document.getElementById('message').textContent.includes('is there already')")
+    page.wait_for_function(
+        "() => document.getElementById('message').textContent.includes('is there already')"
+    )
     assert page.is_disabled("#continue")
     assert len(traffic.reports()) == 1
     assert token not in "\n".join(json.loads(each)[1] for each in traffic.sent)  # no address has it
