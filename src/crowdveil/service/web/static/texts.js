@@ -29,10 +29,10 @@ export function element(id) {
  * @returns {HTMLElementTagNameMap[K]}
  */
 export function make(name, attributes = {}, ...content) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...content);
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...content);
+  return node;
 }
 
 const language = document.documentElement.lang;
