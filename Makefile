@@ -34,7 +34,7 @@ setup: $(VENV)/test.stamp
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/crowdveil demo --force
-	@echo "Campaigns without a trusted collector: $(BIN)/crowdveil serve (docs/campaigns.md)"
+	@echo "Start a campaign in which people answer in their own browsers, with one command: $(BIN)/crowdveil serve --demo"
 
 check: setup
 	$(BIN)/ruff format --check src tests benchmarks docs examples deploy

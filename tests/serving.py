@@ -123,7 +123,12 @@ class Server:
     def client(self, token: str | None = None) -> httpx.Client:
         """A client of the API, with a token or without one."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60, verify=False)
+        return self.kept(
+            httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60, verify=False)
+        )
+
+    def kept(self, client: httpx.Client) -> httpx.Client:
+        """A client that is closed when the server stops."""
         self._clients.append(client)
         return client
 

@@ -367,3 +367,91 @@ def test_a_page_can_be_used_with_the_keyboard_alone(
     page.keyboard.press("Enter")
     outcome(page)
     assert count(ann, campaign) == 1
+
+
+def withdraw(page: Any) -> None:
+    page.click("#withdraw")
+    page.click("#withdraw-yes")
+
+
+def test_a_report_can_be_withdrawn_and_nothing_is_drawn_again(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    url = url_of(pages, campaign)
+    page = opened(context, traffic, url)
+    assert page.locator("#withdrawal").is_hidden()
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    other = opened(context, traffic, url)  # a second tab, which learns of it
+    outcome(other)
+    page.click("#withdraw")
+    page.click("#withdraw-no")
+    assert count(ann, campaign) == 1
+    withdraw(page)
+    outcome(page, "You withdrew your report")
+    outcome(other, "You withdrew your report")
+    assert count(ann, campaign) == 0
+    page.reload()
+    outcome(page, "You withdrew your report")
+    assert page.locator("#continue").is_hidden()
+    assert page.locator("#withdrawal").is_hidden()
+    assert len({report["key"] for report in traffic.reports()}) == 1
+    assert count(ann, campaign) == 0
+
+
+def test_a_withdrawal_without_a_connection_or_from_a_closed_campaign_is_none(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    context.set_offline(True)
+    withdraw(page)
+    page.get_by_text("It is not known whether your report was withdrawn").wait_for()
+    context.set_offline(False)
+    assert ann.patch(f"/campaigns/{campaign['id']}", json={"state": "closed"}).status_code == 200
+    withdraw(page)
+    page.get_by_text("no report can be withdrawn any more").wait_for()
+    assert count(ann, campaign) == 1
+
+
+def test_waves_are_told_in_words(pages: Server, ann: httpx.Client, context: Any, traffic: Traffic) -> None:
+    """e^2 / (1 + e^2) is .8808, e^4 / (1 + e^4) is .98201."""
+    campaign = create(ann, KINDS["sensing"], waves=2)
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    told = page.locator("#waves").text_content()
+    assert "up to 2 times; this is number 1" in told
+    assert "88.1" in told
+    assert "98.3" in told
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.get_by_text("This was number 1 of up to 2.").wait_for()
+
+
+def test_a_slider_is_reached_by_keyboard_and_is_no_answer_before(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    field, slider = page.get_by_label("Park", exact=True), page.get_by_label("Park, slider, from 30 to 90")
+    assert slider.get_attribute("aria-valuetext") == "no answer"
+    page.click("#send")
+    page.get_by_text("Give at least one number.").wait_for()  # sliders in the middle are no answers
+    field.focus()
+    page.keyboard.press("Tab")
+    assert slider.evaluate("node => node === document.activeElement")
+    page.keyboard.press("Home")
+    assert field.input_value() == "30"
+    assert slider.get_attribute("aria-valuetext") == "30"
+    page.get_by_label("No answer about Park").click()
+    assert field.input_value() == ""
+    assert slider.get_attribute("aria-valuetext") == "no answer"

@@ -70,6 +70,13 @@ MUTATIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "an accepted report is sent again": (("store.js", "kept.outcome === ACCEPTED ? kept : ", ""),),
     "paused is taken for an answer": (("participation.js", "if (outcome !== PAUSED) ", ""),),
+    "drawn again after a withdrawal": (
+        ("participation.js", "if (await this.withdrew()) throw", "if (false) throw"),
+    ),
+    "sent after a withdrawal": (("participation.js", "if (await this.withdrew()) return;", ""),),
+    "a withdrawal is forgotten": (
+        ("participation.js", "await this.#store.putIfAbsent(this.#withdrawal, ", "await (async () => {})("),
+    ),
     "redirects are followed": (("patience.js", "redirect: 'manual'", "redirect: 'follow'"),),
     "Retry-After is not obeyed": (("patience.js", "asked === null ? backedOff : ", "asked ? backedOff : "),),
     "names in the order of UTF-16": (("objects.js", ".sort(byCodePoints)", ".sort()"),),

@@ -1478,13 +1478,6 @@ SERVICE = (
         ("service/test_connections.py::test_whoever_says_nothing_new_after_an_answer_is_not_kept",),
     ),
     Mutation(
-        "a promised share is rounded to the nearest",
-        "service/web/participants.py",
-        "ceil(1000 * right)",
-        "round(1000 * right)",
-        ("service/test_web_pages.py::test_a_share_that_is_promised_is_rounded_up",),
-    ),
-    Mutation(
         "headers have no end",
         "service/connections.py",
         "self._loose > HEADER_BYTES or ",
@@ -1717,6 +1710,113 @@ SENT = (
     ),
 )
 
+# --- pages of operators -------------------------------------------------------------------------------------
+
+FORGED = "service/test_operator_pages.py::test_no_other_site_can_send_a_form"
+WHO_MAY = "service/test_operator_pages.py::test_a_page_answers_only_whoever_may_ask"
+SIGNING_IN = "service/test_operator_pages.py::test_signing_in_and_out"
+
+PAGES = (
+    Mutation(
+        "a form needs no key",
+        "service/web/session.py",
+        'hmac.compare_digest(fields.get(KEY, "").encode(), session.form_key.encode())',
+        "True",
+        (FORGED,),
+    ),
+    Mutation(
+        "all operators have one key",
+        "service/web/session.py",
+        "hmac.new(self.token.encode(), b",
+        'hmac.new(b"", b',
+        (FORGED,),
+    ),
+    Mutation(
+        "a form may come from another site",
+        "service/web/session.py",
+        "    if not own:\n",
+        "    if not own and site is None:\n",
+        (FORGED,),
+    ),
+    Mutation(
+        "in old browsers a form may come from another site",
+        "service/web/session.py",
+        'urlsplit(origin).netloc == request.headers.get("host")',
+        "True",
+        (FORGED,),
+    ),
+    Mutation(
+        "scripts can read the cookie",
+        "service/web/session.py",
+        "        httponly=True,\n",
+        "        httponly=False,\n",
+        (SIGNING_IN,),
+    ),
+    Mutation(
+        "the cookie is sent without encryption",
+        "service/web/session.py",
+        '        secure=request.url.scheme == "https",\n',
+        "        secure=False,\n",
+        ("service/test_operator_pages.py::test_over_https_the_cookie_goes_nowhere_else",),
+    ),
+    Mutation(
+        "viewers change campaigns on pages",
+        "service/web/session.py",
+        'return with_role(service, session.operator, id, "owner")',
+        'return with_role(service, session.operator, id, "viewer")',
+        (WHO_MAY,),
+    ),
+    Mutation(
+        "strangers see campaigns",
+        "service/auth.py",
+        "    if own is None:\n",
+        "    if own is None and role == 'owner':\n",
+        (WHO_MAY,),
+    ),
+    Mutation(
+        "signing out ends nothing",
+        "service/api/operators.py",
+        "        operators.end_token(connection, token)\n",
+        "",
+        (SIGNING_IN,),
+    ),
+    Mutation(
+        "a token signs in whoever knows another name",
+        "service/web/sign_in.py",
+        " and operator.name == name",
+        "",
+        ("service/test_operator_pages.py::test_a_wrong_secret_is_refused_and_not_shown",),
+    ),
+    Mutation(
+        "signing in leads to another site",
+        "service/web/sign_in.py",
+        ' and not address.startswith("//")',
+        "",
+        ("service/test_operator_pages.py::test_nobody_is_led_to_another_site",),
+    ),
+    Mutation(
+        "sign-ins on the page are not limited",
+        "service/web/sign_in.py",
+        '    service.limits.check("sign-ins", address_of(request))\n',
+        "",
+        ("service/test_operator_pages.py::test_sign_ins_are_limited",),
+    ),
+    Mutation(
+        "a bound on guesses is rounded to the nearest",
+        "service/web/guesses.py",
+        "ceil(1000 * share)",
+        "round(1000 * share)",
+        ("service/test_web_pages.py::test_a_share_that_is_promised_is_rounded_up",),
+    ),
+    Mutation(
+        "the bound on guesses of one wave is shown for all",
+        "service/web/guesses.py",
+        'for level in guarantee["all_waves"]',
+        'for level in guarantee["levels"]',
+        ("service/test_operator_pages.py::test_the_preview_counts_all_waves",),
+    ),
+)
+
 MUTATIONS = (
     *NOISE,
     *SPLIT,
@@ -1731,4 +1831,5 @@ MUTATIONS = (
     *AUDITS,
     *SERVICE,
     *SENT,
+    *PAGES,
 )

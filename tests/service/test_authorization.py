@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from test_operator_pages import ALL_ROUTES as OPERATOR_PAGES
 
 from crowdveil.service.app import create_app
 from crowdveil.service.settings import Settings
@@ -37,7 +38,8 @@ PUBLIC = {
     ("DELETE", f"{ONE}/reports/{{participant:path}}"),
     ("GET", "/c/{id}/results"),  # where an owner published it
 }
-PAGES = {  # for everybody, and no part of the API
+PAGES = {  # no part of the API: for everybody, and those of operators (test_operator_pages.py)
+    *OPERATOR_PAGES,
     ("GET", "/c/{id}"),
     ("GET", "/c/worker.js"),
     ("GET", "/static/{version}/{name:path}"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from crowdveil.service.web import assets, participants, texts
+from crowdveil.service.web import assets, page, participants, texts
 from crowdveil.service.web.page import POLICY
 from devices import KINDS, create, operator
 from serving import Server
@@ -45,9 +45,11 @@ def test_every_text_is_used_and_every_text_that_is_used_is_there() -> None:
     used = set(re.findall(r"""\bt\(["']([\w.-]+)["'][,)]""", pages))
     used |= {f"script.{name}" for name in re.findall(r"""(?:say|fill)\(['"]([\w-]+)['"]""", scripts)}
     assert used <= known
-    by_name = {*("ask.", "promise.guess.", "device.")}  # of a kind, a unit, an admission
+    used |= set(re.findall(r"""["']([\w.-]+)["']""", pages)) & known  # chosen by a template
+    by_name = {"ask.", *re.findall(r"""\bt\(["']([\w.-]+)["'] ~""", pages)}  # of a kind, a unit, a state
     codes = {"draft", "paused", "closed", "reported", "withdrawn", "not-invited", "token", "document", "full"}
     codes |= {"unreachable", "accepted", "store", "bug", "object", "yours", "sent", "often", "share"}
+    codes |= {"more", "last"}  # by the number of the wave
     unused = known - used - {f"script.{code}" for code in codes}
     assert {name for name in unused if not any(name.startswith(start) for start in by_name)} == set()
 
@@ -118,8 +120,8 @@ def test_in_sensing_the_promise_for_a_person_is_about_numbers_alone(server: Serv
 def test_a_share_that_is_promised_is_rounded_up() -> None:
     """e / (1 + e) is .73106, which is more than 73.1 %."""
     level = {"epsilon": 1.0, "delta": 0.0}
-    assert participants._guess({"unit": "claim", "all_waves": [level]}) == 0.732
-    assert participants._guess({"unit": "claim", "all_waves": [{"epsilon": None, "delta": None}]}) == 1.0
+    assert participants._guess({"unit": "claim"}, [level]) == 0.732
+    assert participants._guess({"unit": "claim"}, [{"epsilon": None, "delta": None}]) == 1.0
 
 
 def test_many_people_behind_one_address_can_load_the_page(
@@ -138,3 +140,10 @@ def test_a_link_to_nothing_is_a_page_that_says_so(server: Server) -> None:
         answer = httpx.get(f"{server.url}/c/{id}")
         assert answer.status_code == 404
         assert "This campaign is not here" in answer.text
+
+
+def test_an_epsilon_on_a_page_is_rounded_up() -> None:
+    """To the nearest it would be 2, which is less than what was promised."""
+    assert page._bound(2.00004) != "2"
+    assert float(page._bound(2.00004)) >= 2.00004
+    assert page._bound(2.0) == "2"

@@ -27,6 +27,7 @@ const TOKEN = /^[\x21-\x7e]{1,200}$/;
 const MOST_PLACES = 1e8;
 const LARGEST_ROUND = 1e6;
 const PAUSED = 'paused';
+const WITHDRAWN = 'withdrawn';
 const CLOSED = { draft: 'this campaign is not open yet', paused: 'this campaign is paused', closed: 'this campaign is closed' };
 
 /** One participant in the wave of a campaign that is open. */
@@ -115,6 +116,7 @@ export class Participation {
   async draw(answer) {
     const earlier = await this.drawn();
     if (earlier !== undefined) return earlier;
+    if (await this.withdrew()) throw new Refusal(WITHDRAWN, 'this device withdrew: nothing is drawn again');
     const { state, wave } = this.#published;
     if (state !== 'open') {
       throw new Refusal('closed', Object.hasOwn(CLOSED, state) ? CLOSED[/** @type {'closed'} */ (state)] : 'this campaign is not open');
@@ -135,26 +137,44 @@ export class Participation {
   /**
    * Sends what was drawn, in this wave and in earlier ones, until there is an answer; what became of this wave's.
    *
-   * "accepted", or the code of the problem for which it was refused. Sent again it is not counted again.
+   * "accepted", or the code of the problem for which it was refused. Sent again it is not counted again. After a
+   * withdrawal nothing is sent: "withdrawn".
    * @returns {Promise<string>}
    */
   async send() {
     const own = await this.drawn();
     if (own === undefined) throw new Refusal('answer', 'nothing was drawn yet');
+    if (await this.withdrew()) return WITHDRAWN;
     await this.sendLate();
     return this.#deliver(this.#key, own);
   }
 
   /** Sends what was drawn in earlier waves and never answered. */
   async sendLate() {
+    if (await this.withdrew()) return;
     for (const [key, kept] of await this.#late()) await this.#deliver(key, kept);
   }
 
-  /** Deletes what this participant reported, in all waves, as long as the campaign is not closed. */
+  /** Whether a report of this participant arrived from this device, in any wave. @returns {Promise<boolean>} */
+  async reported() {
+    const entries = /** @type {[string, Kept][]} */ (await this.#store.list(`${this.#prefix}${this.#participant} `));
+    return entries.some(([, { outcome }]) => outcome === ACCEPTED);
+  }
+
+  /** Whether this participant withdrew on this device. @returns {Promise<boolean>} */
+  async withdrew() {
+    return (await this.#store.get(this.#withdrawal)) !== undefined;
+  }
+
+  /**
+   * Deletes what this participant reported, in all waves, as long as the campaign is not closed; remembers that, and
+   * from then on draws and sends nothing, in later waves neither.
+   */
   async withdraw() {
     const url = `${this.#published.api}/reports/${encodeURIComponent(this.#participant)}`;
     const reply = await exchange(this.#connection, 'DELETE', url);
     if (reply.status !== 200) throw new Refusal(problemOf(reply), 'nothing was withdrawn');
+    await this.#store.putIfAbsent(this.#withdrawal, () => ({ wave: this.#published.wave }));
   }
 
   /**
@@ -174,6 +194,10 @@ export class Participation {
 
   get #key() {
     return `${this.#prefix}${this.#participant} ${this.#published.wave}`;
+  }
+
+  get #withdrawal() {
+    return `withdrawn ${this.#published.api} ${this.#participant}`;
   }
 
   get #prefix() {

@@ -316,6 +316,58 @@ test('withdrawing names the token', async () => {
   assert.equal(server.requests.at(-1).url, `${API}/reports/a%2Fb%3Fc`);
 });
 
+test('after a withdrawal nothing is drawn or sent, in later waves neither', async () => {
+  for (const make of [() => new VolatileStore(), indexed]) {
+    const store = make();
+    if (store === null) continue;
+    const server = new Server('waves');
+    const participation = await joined(server, store, { participant: 'guest' });
+    await participation.draw(ANSWERS.sensing);
+    assert.equal(await participation.reported(), false);
+    await participation.send();
+    assert.deepEqual([await participation.reported(), await participation.withdrew()], [true, false]);
+    await participation.withdraw();
+    server.document = { ...server.document, wave: 2 };
+    const later = await joined(server, store, { participant: 'guest' });
+    server.requests = [];
+    assert.equal(await later.withdrew(), true);
+    await assert.rejects(later.draw(ANSWERS.sensing), { name: 'Refusal', code: 'withdrawn' });
+    assert.equal(await later.drawn(), undefined);
+    assert.equal(await participation.send(), 'withdrawn');
+    await later.sendLate();
+    assert.deepEqual(server.requests.filter(({ url }) => url.endsWith('/reports')), []);
+    assert.equal(await (await joined(server, store, { participant: 'another' })).withdrew(), false);
+  }
+});
+
+test('what was drawn and not sent stays here after a withdrawal', async () => {
+  const server = new Server('waves');
+  const store = new VolatileStore();
+  const first = await joined(server, store, { participant: 'guest' });
+  await first.draw(ANSWERS.sensing);
+  await first.withdraw();
+  server.document = { ...server.document, wave: 2 };
+  await (await joined(server, store, { participant: 'guest' })).sendLate();
+  assert.equal(server.reports.size, 0);
+});
+
+test('a withdrawal that is refused, or gets no answer, is none', async () => {
+  const closed = () => reply(409, { type: 'urn:crowdveil:problem:closed' });
+  for (const [failures, code] of [[[closed()], 'closed'], [Array.from({ length: 99 }, () => new TypeError('no network')), 'unreachable']]) {
+    const server = new Server('sensing');
+    const participation = await joined(server);
+    await participation.draw(ANSWERS.sensing);
+    await participation.send();
+    server.failures = failures;
+    await assert.rejects(participation.withdraw(), { name: 'Refusal', code });
+    assert.equal(await participation.withdrew(), false);
+    assert.equal(await participation.send(), 'accepted');
+    server.failures = [];
+    await participation.withdraw(); // and can be tried again
+    assert.equal(await participation.withdrew(), true);
+  }
+});
+
 test('examples are drawn from a made-up answer, and nothing of them is kept or sent', async () => {
   for (const name of ['sensing', 'sparse', 'slots', 'records']) {
     const campaign = Campaign.fromDocument(JSON.stringify(documents[name].document));

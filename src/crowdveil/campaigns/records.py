@@ -38,6 +38,7 @@ from crowdveil.synthesis.collection import PLACES_AT_ONCE, Collection, Reports
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.questions import Question
 from crowdveil.synthesis.registry import METHODS
+from crowdveil.synthesis.self_assessment import assessed
 
 DESIGNS = ("crowdveil", "samprivsyn", "calm", "independent")
 SEEDS = 2**32
@@ -290,7 +291,8 @@ class GatheredRecords(Gathered):
             for table in listed
             if len(table["columns"]) == 1 or self._kind.table_cells <= MOST_SHOWN_CELLS
         ]
-        summary = {"method": collection.design.name, "tables": shown}
+        quality = assessed(collection, tables).to_dict()
+        summary = {"method": collection.design.name, "tables": shown, "quality": quality}
         return Result(summary, {"marginals": _long(listed), "records": synthetic.to_frame()})
 
     def exported(self) -> tuple[pl.DataFrame, Certificate]:

@@ -26,6 +26,12 @@ def serve(
     ] = None,
     database: DatabaseUrl = None,
     processes: Annotated[int | None, typer.Option(help="Server processes (1).", show_default=False)] = None,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo", help="Three sample campaigns in which simulated people answer; nothing is kept."
+        ),
+    ] = False,
 ) -> None:
     """Run the service: campaigns in which people's own devices perturb what they say.
 
@@ -33,7 +39,10 @@ def serve(
     database; one of them does the background work. Everything can be set by the environment too:
     CROWDVEIL_HOST, CROWDVEIL_DATABASE and so on (docs/deploy.md). Logs are JSON on standard error.
 
-    Example: crowdveil serve --port 8000
+    With --demo there are three sample campaigns, answered by simulated people through the real API, in a
+    database that is gone afterwards; the address of the operator's page is printed.
+
+    Example: crowdveil serve --demo
     """
     from crowdveil.cli.extras import needs_service
 
@@ -41,13 +50,17 @@ def serve(
     from pydantic import ValidationError
 
     from crowdveil.errors import ParameterError
-    from crowdveil.service.run import run
+    from crowdveil.service.run import run, run_demo
     from crowdveil.service.settings import Settings
 
+    if demo and database is not None:
+        raise ParameterError(
+            "--demo has a database of its own, which is gone afterwards: leave out --database"
+        )
     given = {"host": host, "port": port, "database": database, "processes": processes}
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
         names = sorted({str(one["loc"][0]) for one in error.errors(include_input=False)})
         raise ParameterError(f"this cannot be the {' or '.join(names)} of a server") from None
-    run(settings)
+    run_demo(settings) if demo else run(settings)

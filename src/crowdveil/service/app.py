@@ -27,7 +27,10 @@ from crowdveil.service.openapi import document
 from crowdveil.service.problems import TYPE, Refusal, Refused, Unread
 from crowdveil.service.settings import Settings
 from crowdveil.service.state import State
-from crowdveil.service.web import assets, participants
+from crowdveil.service.web import actions, assets, creating, participants, sign_in
+from crowdveil.service.web import operators as operators_pages
+from crowdveil.service.web.problems import lead_to_sign_in, problem_page, wants_page
+from crowdveil.service.web.session import SignInNeeded
 from crowdveil.version import __version__
 
 DESCRIPTION = """\
@@ -70,8 +73,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.service = service
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
     api = (reports.router, results.router, campaigns.router, operators.router, health.router)
-    for router in (*api, participants.router, assets.router):
+    pages = (participants, sign_in, operators_pages, actions, creating, assets)
+    for router in (*api, *(part.router for part in pages)):
         app.include_router(router)
+    app.add_exception_handler(SignInNeeded, lead_to_sign_in)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(Unread, _refused)
     app.add_exception_handler(CrowdveilError, _unusable)
@@ -94,18 +99,20 @@ def _warm_up() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _response(refusal: Refusal, **more: Any) -> Response:
+def _response(request: Request, refusal: Refusal, **more: Any) -> Response:
+    if wants_page(request):
+        return problem_page(request, refusal)
     content = json.dumps(refusal.to_dict() | more, allow_nan=False)
     return Response(content, refusal.status, headers=dict(refusal.headers), media_type=TYPE)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused | Unread)
-    return _response(error.refusal)
+    return _response(request, error.refusal)
 
 
-async def _unusable(_: Request, error: Exception) -> Response:
-    return _response(Refusal(422, "unusable", str(error)))
+async def _unusable(request: Request, error: Exception) -> Response:
+    return _response(request, Refusal(422, "unusable", str(error)))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -113,9 +120,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if found[0]["loc"] == ("body",) and not _says_json(request):
-        return _response(Refusal(415, "type", "the body of this request is application/json"))
+        return _response(request, Refusal(415, "type", "the body of this request is application/json"))
     errors = [{"where": _place(one), "what": one["type"].replace("_", " ")} for one in found[:20]]
-    return _response(Refusal(422, "invalid", f"{errors[0]['where']}: {errors[0]['what']}"), errors=errors)
+    refusal = Refusal(422, "invalid", f"{errors[0]['where']}: {errors[0]['what']}")
+    return _response(request, refusal, errors=errors)
 
 
 def _says_json(request: Request) -> bool:
@@ -130,15 +138,16 @@ def _place(error: Any) -> str:
     return ".".join(map(str, place))
 
 
-async def _http(_: Request, error: Exception) -> Response:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
-    return _response(Refusal(error.status_code, "http", WORDS.get(error.status_code, "refused"), headers))
+    refusal = Refusal(error.status_code, "http", WORDS.get(error.status_code, "refused"), headers)
+    return _response(request, refusal)
 
 
-async def _database(_: Request, error: Exception) -> Response:
+async def _database(request: Request, error: Exception) -> Response:
     """Full, read-only, unreachable or too busy: nothing was kept. Anything else is a bug."""
     if isinstance(error, DBAPIError | PoolTimeoutError):
         log.warning("database", error=type(error).__name__)
-        return _response(UNAVAILABLE)
+        return _response(request, UNAVAILABLE)
     raise error

@@ -10,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
 from crowdveil.service.store import campaigns, operators
-from crowdveil.service.store.campaigns import Kept
+from crowdveil.service.store.campaigns import Kept, Role
 from crowdveil.service.store.operators import Operator
 
 _bearer = HTTPBearer(auto_error=False, description="The token of an operator.")
@@ -41,25 +41,26 @@ def signed_in(service: Service, credentials: _Credentials) -> Operator:
 SignedIn = Annotated[Operator, Depends(signed_in)]
 
 
-def viewed(id: str, service: Service, operator: SignedIn) -> Kept:
-    """A campaign that the operator may see; for whoever may not, there is none."""
+def with_role(service: State, operator: Operator, id: str, role: Role) -> Kept:
+    """A campaign in which the operator has that role; for whoever has none, there is no campaign."""
     with service.database.reading() as connection:
         campaign = campaigns.find(connection, id)
-        if campaigns.role_of(connection, campaign, operator) is None:
-            raise Refused(404, "unknown-campaign", "there is no such campaign")
+        own = campaigns.role_of(connection, campaign, operator)
+    if own is None:
+        raise Refused(404, "unknown-campaign", "there is no such campaign")
+    if role == "owner" and own != "owner":
+        raise Refused(403, "owner", "this is for owners of the campaign")
     return campaign
+
+
+def viewed(id: str, service: Service, operator: SignedIn) -> Kept:
+    """A campaign that the operator may see."""
+    return with_role(service, operator, id, "viewer")
 
 
 def owned(id: str, service: Service, operator: SignedIn) -> Kept:
     """A campaign that the operator may change."""
-    with service.database.reading() as connection:
-        campaign = campaigns.find(connection, id)
-        role = campaigns.role_of(connection, campaign, operator)
-    if role is None:
-        raise Refused(404, "unknown-campaign", "there is no such campaign")
-    if role != "owner":
-        raise Refused(403, "owner", "this is for owners of the campaign")
-    return campaign
+    return with_role(service, operator, id, "owner")
 
 
 Viewed = Annotated[Kept, Depends(viewed)]

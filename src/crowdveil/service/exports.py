@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import io
 import json
 import zipfile
@@ -18,6 +20,7 @@ from crowdveil.files.certificates import csv_parts, metadata_of
 from crowdveil.files.exact_paths import parquet_metadata, scan_parquet
 from crowdveil.plain_data import to_json
 from crowdveil.report.campaign_page import campaign_page
+from crowdveil.report.style import stylesheet
 from crowdveil.service.problems import Refused
 from crowdveil.service.store import campaigns, results
 from crowdveil.service.store.campaigns import Kept
@@ -112,6 +115,15 @@ def as_csv(content: bytes) -> bytes:
 def page(campaign: Kept, current: dict[str, Any]) -> str:
     """The result for people to read; nothing on it is more than the results say."""
     return campaign_page(json.loads(campaign.document), current)
+
+
+def page_policy() -> str:
+    """Of the page of a result: nothing but its own stylesheet, which stands in it, by its digest."""
+    digest = base64.b64encode(hashlib.sha256(f"\n{stylesheet()}".encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; frame-ancestors 'none'; base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 def bundle(database: Database, campaign: Kept, wave: int, current: dict[str, Any]) -> bytes:

@@ -11,7 +11,10 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,25 +24,28 @@ from crowdveil.service.logs import configure
 from crowdveil.service.settings import Settings
 from crowdveil.service.store.database import Database
 
+if TYPE_CHECKING:
+    from crowdveil.service.demo import Demo
+
 AGAIN = 1.0  # seconds until a worker that died is started again
 BACKLOG = 2048  # connections that wait to be accepted
 OTHER_FILES = 400  # that a process opens beside its connections, those for proxies included
 LAST_WORDS = 15.0  # seconds for a worker to end
 
 
-class WorkerProcess:
-    """The worker's process, started again whenever it dies."""
+class Companion:
+    """A process beside the server: a module with arguments; if `again`, it is restarted whenever it dies."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str, *arguments: str, again: bool) -> None:
+        self._command = [sys.executable, "-m", f"crowdveil.service.{module}", *arguments]
         self._stopping = threading.Event()
         self._process = self._start()
-        self._watch = threading.Thread(target=self._restart, daemon=True)
-        self._watch.start()
+        if again:
+            threading.Thread(target=self._restart, daemon=True).start()
 
-    @staticmethod
-    def _start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "crowdveil.service.worker"], stdin=subprocess.PIPE, start_new_session=True
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603, our own modules and addresses
+            self._command, stdin=subprocess.PIPE, start_new_session=True
         )
 
     def _restart(self) -> None:
@@ -59,6 +65,7 @@ class WorkerProcess:
             self._process.wait(LAST_WORDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
+            self._process.wait()
 
 
 def application() -> FastAPI:
@@ -77,7 +84,16 @@ def _allow_files(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def run(settings: Settings) -> None:
+def run_demo(settings: Settings) -> None:
+    """Serve a demonstration until told to stop; nothing of it is left."""
+    from crowdveil.service import demo
+
+    with tempfile.TemporaryDirectory(prefix="crowdveil-demo-") as folder:
+        own = demo.settings_of(settings, Path(folder))
+        run(own, demo.prepare(own, Path(folder)))
+
+
+def run(settings: Settings, demo: Demo | None = None) -> None:
     """Serve until told to stop: on Ctrl-C or SIGTERM requests that are there are answered first."""
     configure()
     database = Database(settings.database)
@@ -113,9 +129,14 @@ def run(settings: Settings) -> None:
     port = socket.getsockname()[1]
     # uvicorn raises the signal that stopped it once more when all is done: SIGTERM then means nothing.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    worker = WorkerProcess() if settings.worker else None
+    beside = [Companion("worker", again=True)] if settings.worker else []
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    sys.stdout.write(f"crowdveil serves http://{host}:{port}\n")
+    url = f"http://{host}:{port}"
+    lines = [f"crowdveil serves {url}"]
+    if demo is not None:
+        beside.append(Companion("demo_people", url, str(demo.folder), *demo.campaigns, again=False))
+        lines += demo.words(url)
+    sys.stdout.write("\n".join([*lines, ""]))
     sys.stdout.flush()
     try:
         if settings.processes > 1:
@@ -125,6 +146,6 @@ def run(settings: Settings) -> None:
         else:
             uvicorn.Server(config).run(sockets=[socket])
     finally:
-        if worker is not None:
-            worker.stop()
+        for companion in reversed(beside):
+            companion.stop()
         socket.close()

@@ -141,7 +141,8 @@ def page(id: str, service: Service) -> HTMLResponse:
         campaign = campaigns.find(connection, id)
     if not campaign.published:
         raise Refused(404, "unpublished", "the result of this campaign is not public")
-    return HTMLResponse(_exports().page(campaign, current(service, campaign, None)))
+    content = _exports().page(campaign, current(service, campaign, None))
+    return HTMLResponse(content, headers={"Content-Security-Policy": _exports().page_policy()})
 
 
 def _table(service: State, campaign: Kept, wave: int | None, name: Table, ending: Ending) -> Response:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from crowdveil.guarantee import rounded_up
 from crowdveil.report import numbers
 from crowdveil.service.web import assets
 from crowdveil.service.web.texts import wanted
 
 if TYPE_CHECKING:  # imported with the first page: a server should start quickly
     from jinja2 import Environment
+
+    from crowdveil.service.web.session import Session
 
 POLICY = "; ".join(
     (
@@ -41,18 +44,41 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"number": numbers.number, "amount": numbers.count, "share": numbers.share}
+    templates.filters |= {
+        "number": numbers.number,
+        "amount": numbers.count,
+        "share": numbers.share,
+        "bound": _bound,
+        "time": _time,
+    }
     templates.globals["asset"] = assets.address
     return templates
 
 
-def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page in the reader's language; `t` gives its texts to the template."""
+def _bound(epsilon: float | None) -> str:
+    """An epsilon or a delta, rounded up: a promise may look weaker than it is, never stronger."""
+    return numbers.UNKNOWN if epsilon is None else rounded_up(epsilon)
+
+
+def _time(text: str | None) -> str:
+    """A time as people write it, to the minute."""
+    return numbers.UNKNOWN if text is None else f"{text[:16].replace('T', ' ')} UTC"
+
+
+def page(
+    request: Request, template: str, status: int = 200, session: Session | None = None, **values: Any
+) -> HTMLResponse:
+    """A page in the reader's language; `t` gives its texts to the template.
+
+    On pages of operators, browsers say which page a form came from, to this site alone.
+    """
     texts = wanted(request.headers.get("accept-language", ""))
-    content = _templates().get_template(template).render(t=texts, **values)
+    content = _templates().get_template(template).render(t=texts, session=session, **values)
     headers = {
         "Content-Security-Policy": POLICY,
         "Content-Language": texts.language,
-        "Vary": "Accept-Language",
+        "Vary": "Accept-Language, Cookie",
     }
+    if session is not None:
+        headers["Referrer-Policy"] = "same-origin"
     return HTMLResponse(content, status, headers=headers)

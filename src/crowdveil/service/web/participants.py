@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from math import ceil
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from crowdveil.report.beliefs import right_guesses
 from crowdveil.service.auth import Service
 from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.web import assets
+from crowdveil.service.web.guesses import right_at_most
 from crowdveil.service.web.page import POLICY, page
 from crowdveil.service.web.texts import wanted
 
@@ -50,17 +49,16 @@ async def take_part(id: str, service: Service, request: Request) -> Response:
         document=document,
         guarantee=guarantee,
         asked=ASKED[document["kind"]],
-        guess=_guess(guarantee),
+        guess=_guess(guarantee, guarantee["all_waves"]),
+        once=_guess(guarantee, guarantee["levels"]),
         guessed=_guessed(document),
         script_texts=texts.beginning("script."),
     )
 
 
-def _guess(guarantee: Mapping[str, Any]) -> float:
-    """How often a guess about what is protected is right at most, after all waves; rounded up."""
-    level = guarantee["all_waves"][-1 if guarantee["unit"] == "person" else 0]
-    right = 1.0 if level["epsilon"] is None else right_guesses(level["epsilon"], level["delta"])
-    return min(1.0, ceil(1000 * right) / 1000)
+def _guess(guarantee: Mapping[str, Any], levels: Sequence[Mapping[str, Any]]) -> float:
+    """How often a guess about what is protected is right at most, at these levels; rounded up."""
+    return right_at_most(levels[-1 if guarantee["unit"] == "person" else 0])
 
 
 def _guessed(document: Mapping[str, Any]) -> str:

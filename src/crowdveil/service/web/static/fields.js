@@ -52,12 +52,31 @@ function numbers(kind) {
     const field = make('input', { type: 'number', step: 'any', min: String(low), max: String(high), inputmode: 'decimal' });
     const slider = make('input', {
       ...{ type: 'range', min: String(low), max: String(high), step: String((high - low) / 1000) },
-      ...{ 'aria-label': `${name}, ${range}`, tabindex: '-1' },
+      ...{ 'aria-label': fill('slider', { name, range }), class: 'unset', 'aria-valuetext': say('none') ?? '' },
     });
-    slider.addEventListener('input', () => (field.value = String(Number(Number(slider.value).toPrecision(4)))));
-    field.addEventListener('input', () => field.value !== '' && (slider.value = field.value));
+    const follow = () => {
+      const unset = field.value === '';
+      slider.classList.toggle('unset', unset); // in the middle, but no answer
+      slider.setAttribute('aria-valuetext', unset ? (say('none') ?? '') : written(field.valueAsNumber));
+      clear.hidden = unset;
+    };
+    const clear = make('button', { type: 'button', class: 'quiet small', hidden: '' }, say('clear') ?? '');
+    clear.setAttribute('aria-label', fill('clear-of', { name }));
+    clear.addEventListener('click', () => {
+      field.value = '';
+      follow();
+      field.focus();
+    });
+    slider.addEventListener('input', () => {
+      field.value = String(Number(Number(slider.value).toPrecision(4)));
+      follow();
+    });
+    field.addEventListener('input', () => {
+      if (field.value !== '') slider.value = field.value;
+      follow();
+    });
     const node = labelled(unit ? fill('unit', { name, unit }) : name, field, range);
-    node.append(slider);
+    node.append(slider, clear);
     return { name, field, node };
   });
   const read = () => {

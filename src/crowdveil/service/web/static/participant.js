@@ -10,6 +10,7 @@ import { fetchCampaign, IndexedStore, Participation, Refusal } from './src/clien
 import { fieldsOf } from './fields.js';
 import { drawExamples } from './examples.js';
 import { element, fill, say } from './texts.js';
+import { listen, offer } from './withdrawal.js';
 
 const RETRY = 15_000; // milliseconds between two attempts to send while there is no connection
 const PATIENCE = 8_000;
@@ -58,9 +59,12 @@ async function begin(campaign) {
     participant: campaign.admission === 'invited' ? invitation : undefined,
     connection: { patience: PATIENCE },
   });
+  listen(participation, withdrawn);
+  if (await participation.withdrew()) return withdrawn();
+  const { state } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
+  await offer(participation, state);
   const drawn = await participation.drawn();
   if (drawn !== undefined) return finish(campaign, drawn, undefined);
-  const { state } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
   if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
   await participation.prepare();
   participation.sendLate().catch(() => undefined); // of earlier waves; it is tried again next time
@@ -149,10 +153,23 @@ async function finish(campaign, kept, answer) {
   history.replaceState(null, '', location.href);
   const report = JSON.parse(kept.report);
   await deliver(() => {
+    const { state, wave } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
+    void offer(current(), state);
+    element('next').textContent = campaign.waves > 1 ? fill(wave < campaign.waves ? 'more' : 'last', { wave, waves: campaign.waves }) : '';
     element('report').textContent = JSON.stringify(report, null, 1);
     element('shown').replaceChildren(...fieldsOf.shown(campaign, report, answer));
     element('delivered').hidden = false;
   });
+}
+
+/** Says that the reader withdrew: nothing is asked, shown or sent any more. */
+function withdrawn() {
+  again = undefined;
+  tell('');
+  show('sent');
+  for (const id of ['delivered', 'withdrawal']) element(id).hidden = true;
+  element('fields').replaceChildren();
+  element('outcome').textContent = say('withdrew') ?? '';
 }
 
 /** Sends what was drawn until there is an answer. @param {() => void} reveal called when there is one */

@@ -1,0 +1,123 @@
+"""The page on which a campaign is created: what it would promise and the error to expect, while one types."""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from crowdveil.errors import CrowdveilError
+from crowdveil.service.api import campaigns as api
+from crowdveil.service.auth import Service
+from crowdveil.service.problems import Refused
+from crowdveil.service.store import campaigns
+from crowdveil.service.web.drafts import KINDS, MECHANISMS, UNITS, first_values, request_of
+from crowdveil.service.web.guesses import guesses
+from crowdveil.service.web.page import page
+from crowdveil.service.web.session import Fields, Posted, Seated, Session
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/new/{kind}")
+def ask(kind: str, request: Request, session: Seated) -> Response:
+    """The form of a new campaign."""
+    values = first_values(_known(kind))
+    return _form(request, session, kind, values, None)
+
+
+@router.post("/new/{kind}")
+def create(kind: str, request: Request, service: Service, session: Seated, fields: Posted) -> Response:
+    """Create the campaign as a draft, and show it; where it cannot be, say why beside the form."""
+    values = first_values(_known(kind)) | dict(fields)
+    try:
+        made = api.create(request_of(kind, values), service, session.operator)
+    except (CrowdveilError, Refused) as error:
+        return _form(request, session, kind, values, _words(error), 422)
+    return RedirectResponse(f"/campaigns/{made.id}", 303)
+
+
+@router.post("/new/{kind}/look")
+def look(kind: str, request: Request, session: Seated, fields: Posted) -> Response:
+    """The form with what it would promise, for browsers without scripts."""
+    values = first_values(_known(kind)) | dict(fields)
+    return _form(request, session, kind, values, None, preview=_preview(kind, values))
+
+
+@router.post("/new/{kind}/preview")
+def preview(kind: str, request: Request, session: Seated, fields: Posted) -> Response:
+    """What the campaign would promise, what could still be guessed, and the error to expect."""
+    values = first_values(_known(kind)) | dict(fields)
+    return page(request, "preview.html", session=session, kind=kind, preview=_preview(kind, values))
+
+
+def _form(
+    request: Request,
+    session: Session,
+    kind: str,
+    values: Fields,
+    wrong: str | None,
+    status: int = 200,
+    preview: dict[str, Any] | None = None,
+) -> Response:
+    return page(
+        request,
+        "new.html",
+        status,
+        session=session,
+        kind=kind,
+        kinds=KINDS,
+        units=UNITS[kind],
+        mechanisms=MECHANISMS[kind],
+        values=values,
+        wrong=wrong,
+        preview=preview,
+    )
+
+
+def _preview(kind: str, values: Fields) -> dict[str, Any]:
+    """The promise and the curve, or what is missing."""
+    try:
+        body = request_of(kind, {**values, "title": "-"})
+        asked = body.model_dump(by_alias=True, exclude_none=True)
+        campaign = campaigns.asked(asked)
+    except (CrowdveilError, Refused) as error:
+        return {"wrong": _words(error)}
+    return {"guesses": guesses(campaign.guarantee), "curve": _curve(json.dumps(asked)), "wrong": None}
+
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def _curve(asked: str) -> dict[str, str] | None:
+    """The picture of the error to expect; one at a time, as each keeps a processor busy for a second."""
+    with _ONE_AT_A_TIME:
+        return _drawn(asked)
+
+
+@lru_cache(maxsize=64)
+def _drawn(asked: str) -> dict[str, str] | None:
+    from crowdveil.campaigns.error_curves import error_curves
+    from crowdveil.report.error_curve import error_curve
+
+    curves = error_curves(json.loads(asked))
+    if curves is None:
+        return None
+    svg = error_curve(
+        curves.epsilons, curves.errors, epsilon=curves.epsilon, people=curves.people, label=curves.label
+    )
+    return {"svg": svg, "assumes": curves.assumptions}
+
+
+def _words(error: CrowdveilError | Refused) -> str:
+    return error.refusal.detail if isinstance(error, Refused) else str(error)
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise Refused(404, "unknown-kind", "there is no such kind of campaign")
+    return kind

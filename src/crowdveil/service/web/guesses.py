@@ -1,0 +1,38 @@
+"""What an attacker could still guess: a guarantee as bounds on guesses and beliefs, for pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+from crowdveil.report.beliefs import PRIORS, belief_after, right_guesses
+
+
+def rounded_up(share: float) -> float:
+    """A bound to a tenth of a percent; a promise may look weaker than it is, never stronger."""
+    return min(1.0, ceil(1000 * share) / 1000)
+
+
+def right_at_most(level: Mapping[str, Any]) -> float:
+    """How often a guess between two equally likely cases is right at most."""
+    if level["epsilon"] is None or level.get("times") is not None:
+        return 1.0
+    return rounded_up(right_guesses(level["epsilon"], level["delta"]))
+
+
+def guesses(guarantee: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """For each level of a guarantee, after all waves: bounds on guesses and, without a delta, on beliefs."""
+    return [
+        {
+            "hidden": level["hidden"],
+            "epsilon": level["epsilon"],
+            "right": right_at_most(level),
+            "beliefs": [
+                (prior, rounded_up(belief_after(prior, level["epsilon"])))
+                for prior in PRIORS
+                if level["epsilon"] is not None and level.get("times") is None and not level["delta"]
+            ],
+        }
+        for level in guarantee["all_waves"]
+    ]

@@ -1,0 +1,50 @@
+/** While an operator fills in a campaign: what it would promise, and the error to expect. */
+
+import { needScript } from './page.js';
+
+const AFTER = 350; // milliseconds without a key
+
+const form = /** @type {HTMLFormElement} */ (document.getElementById('draft'));
+const part = /** @type {HTMLElement} */ (document.getElementById('preview'));
+const epsilon = /** @type {HTMLInputElement} */ (document.getElementById('epsilon'));
+const slider = /** @type {HTMLInputElement} */ (document.getElementById('epsilon-slider'));
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+/** @type {AbortController | undefined} */
+let asking;
+
+async function preview() {
+  asking?.abort();
+  asking = new AbortController();
+  const body = new URLSearchParams();
+  new FormData(form).forEach((value, name) => body.append(name, String(value)));
+  part.setAttribute('aria-busy', 'true');
+  try {
+    const answer = await fetch(form.dataset.preview ?? '', {
+      ...{ method: 'POST', body, signal: asking.signal, headers: { Accept: 'text/html' }, redirect: 'error' },
+    });
+    if (answer.ok) part.innerHTML = await answer.text(); // from our own server, which escapes what others wrote
+    part.setAttribute('aria-busy', 'false');
+  } catch {
+    // a later one is on its way, or there is no connection: what is there stays
+  }
+}
+
+/** The slider is the logarithm of epsilon, so that small ones have room. */
+function follow() {
+  slider.value = String(Math.log10(Math.max(Number(epsilon.value) || 1, 1e-9)));
+  slider.setAttribute('aria-valuetext', epsilon.value);
+}
+
+needScript();
+follow();
+slider.addEventListener('input', () => {
+  epsilon.value = String(Number((10 ** Number(slider.value)).toPrecision(2)));
+  slider.setAttribute('aria-valuetext', epsilon.value);
+});
+epsilon.addEventListener('input', follow);
+form.addEventListener('input', () => {
+  clearTimeout(timer);
+  timer = setTimeout(() => void preview(), AFTER);
+});
+if (form.querySelector('textarea')?.value) void preview();
