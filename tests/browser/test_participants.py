@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -104,6 +105,68 @@ def count(ann: httpx.Client, campaign: Json) -> int:
 
 def url_of(pages: Server, campaign: Json) -> str:
     return f"{pages.url}/c/{campaign['id']}"
+
+
+def questionnaire(mechanism: str, *sizes: int) -> Json:
+    """Questions with so many choices, one each."""
+    columns = {
+        name: {"values": [f"{name}{at}" for at in range(size)]}
+        for name, size in zip("abc", sizes, strict=False)
+    }
+    return {**KINDS["records"], "schema": {"columns": columns}, "mechanism": mechanism, "epsilon": 1}
+
+
+WORDED = {
+    "sensing": (KINDS["sensing"], None),
+    "sparse": (KINDS["sparse"], None),
+    "slots": (KINDS["slots"], "slots"),
+    "krr": (questionnaire("independent", 3, 3), "krr"),
+    "split": (questionnaire("samprivsyn", 3, 3), "split-krr"),
+    "oue": (questionnaire("independent", 40, 40), "oue"),
+    "olh": (questionnaire("independent", 90, 90), "olh"),
+}
+
+
+@pytest.mark.parametrize("sort", WORDED)
+def test_examples_and_what_was_sent_are_in_words(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic, sort: str
+) -> None:
+    what, mechanism = WORDED[sort]
+    page = opened(context, traffic, url_of(pages, create(ann, what)), PHONE)
+    ready(page)
+    examples = page.locator("#examples")
+    if sort == "sensing":
+        assert examples.locator("circle").count() == 60
+    else:
+        rows = examples.locator("tbody tr")
+        assert 2 <= rows.count() <= 13
+        named = sum(
+            int(rows.nth(at).locator("td").first.inner_text().split()[0]) for at in range(rows.count())
+        )
+        assert named == 60 or sort in ("oue", "olh")
+    begin(page)
+    for field in page.locator("#fields select, #fields input[type=number]").all():
+        field.select_option(index=1) if field.evaluate("each => each.tagName") == "SELECT" else field.fill(
+            "50"
+        )
+    page.click("#send")
+    outcome(page)
+    report = json.loads(page.locator("#report").text_content())
+    if mechanism is None:
+        sent = page.locator("#shown tbody tr td:last-child").all_inner_texts()
+        assert len(sent) == len(what["objects"])
+        assert all(text == "no answer" or float(text.replace(",", "")) for text in sent)
+        return
+    assert report["mechanism"] == mechanism
+    words = page.locator("#named").inner_text()
+    if sort == "krr":
+        named_value = re.search(r"reported: (\w): \1(\d+)\.", words)
+        assert named_value is not None
+        assert int(named_value[2]) == report["payload"]
+    elif sort in ("oue", "olh"):
+        assert f"{len(what['schema']['columns']['a']['values'])} possible answers" in words
+    else:
+        assert words.startswith("Your device reported: ")
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])

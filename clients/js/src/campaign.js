@@ -17,7 +17,6 @@ import { canonical } from './question.js';
 import { systemWords } from './random.js';
 import { Records } from './records.js';
 import { isWhole } from './scale.js';
-import { Sensing } from './sensing.js';
 import { VERSION } from './wire.js';
 
 /**
@@ -114,15 +113,17 @@ export class Campaign {
    * Reports as they might be sent, of a made-up answer in the middle of what is possible: for a picture of
    * how noisy they are. They are never sent, and never drawn from what somebody answered.
    * @param {number} count
-   * @returns {{ answer: Record<string, unknown>, report: Report, values?: Record<string, number> }[]}
+   * @param {Asked} [asked] what this device is asked, if that is known
+   * @returns {{ answer: Record<string, unknown>, report: Report }[]}
    */
-  examples(count) {
-    const answer = this.kind.madeUp();
-    const question = this.kind instanceof Records ? this.kind.exampleQuestion() : undefined;
-    return Array.from({ length: count }, (_, place) => {
-      const report = this.kind.report(answer, { place, round: 0, question });
-      return this.kind instanceof Sensing ? { answer, report, values: this.kind.shown(report) } : { answer, report };
-    });
+  examples(count, asked = this.exampleAsked()) {
+    const answer = this.kind.madeUp(asked);
+    return Array.from({ length: count }, () => ({ answer, report: this.kind.report(answer, asked) }));
+  }
+
+  /** What a device might be asked. @returns {Asked} */
+  exampleAsked() {
+    return { place: 0, round: 0, question: this.kind instanceof Records ? this.kind.exampleQuestion() : undefined };
   }
 }
 

@@ -66,4 +66,10 @@ export class OLH {
     const seed = words.next32();
     return [seed, this.response.draw(valueOf(seed, keyOf(code), this.values), words)];
   }
+
+  /** Whether a report names a code. @param {unknown} payload @param {number} code */
+  supports(payload, code) {
+    const [seed, value] = /** @type {number[]} */ (payload);
+    return valueOf(seed, keyOf(code), this.values) === value;
+  }
 }

@@ -3,9 +3,11 @@
 import { Refusal } from './errors.js';
 
 /**
- * One side of an oracle, the device's. `epsilon` is the one that is realised, for one record.
+ * One side of an oracle, the device's. `epsilon` is the one that is realised, for one record. An oracle whose reports
+ * name several codes tells which by `supports`.
  * @typedef {{ name: string, epsilon: number, cells: number, weights: () => object,
- *   payload: (code: number, words: import('./random.js').Words) => unknown }} Oracle
+ *   payload: (code: number, words: import('./random.js').Words) => unknown,
+ *   supports?: (payload: unknown, code: number) => boolean }} Oracle
  */
 
 /**

@@ -9,7 +9,7 @@ import { BitChance } from './bit_chance.js';
 import { nearest } from './exact.js';
 import { checkCells, realised } from './oracle.js';
 import { coin } from './random.js';
-import { textOfBits } from './wire.js';
+import { bitsOf, textOfBits } from './wire.js';
 
 /** @typedef {import('./random.js').Words} Words */
 
@@ -56,5 +56,10 @@ export class OUE {
     const own = 1 << (code & 7);
     bytes[code >> 3] = (bytes[code >> 3] & ~own) | (coin(words) ? own : 0);
     return textOfBits(bytes);
+  }
+
+  /** Whether a report names a code. @param {unknown} payload @param {number} code */
+  supports(payload, code) {
+    return ((bitsOf(payload)[code >> 3] >> (code & 7)) & 1) === 1;
   }
 }

@@ -32,6 +32,16 @@ export class Scale {
     return Math.min(Math.max(roundHalfEven(value), this.low), this.high) - this.low;
   }
 
+  /** The answer that a level stands for; it need not be whole. @param {number} level */
+  answer(level) {
+    return this.low + (level * (this.high - this.low)) / (this.levels - 1);
+  }
+
+  /** The level closest to an answer. @param {number} value finite */
+  nearest(value) {
+    return Math.round((this.code(value) * (this.levels - 1)) / (this.size - 1));
+  }
+
   /**
    * Exact: one of the two levels around an answer, rounded at random without bias.
    * @param {number} code

@@ -59,9 +59,27 @@ export class Sparse {
     return sealed(this.mechanism.name, this.mechanism.row(numbers, this.objects.count, asked.place, words));
   }
 
-  /** A made-up answer, of nobody: the middle of the scale about the first object. */
-  madeUp() {
+  /**
+   * What a report says about each object, for showing it to whoever sends it; undefined for none. Slots do not say
+   * something about each object (`meaningOf`).
+   * @param {import('./wire.js').Report} report
+   * @returns {Record<string, number | undefined> | undefined}
+   */
+  shown({ payload }) {
+    if (this.asksByPlace) return undefined;
+    const { scale } = this.mechanism;
+    const symbols = /** @type {number[]} */ (payload);
+    const valueOf = (/** @type {number} */ symbol) => (symbol === scale.levels ? undefined : scale.answer(symbol));
+    return Object.fromEntries(
+      this.objects.listed.map(({ name }) => [name, valueOf(symbols[/** @type {number} */ (this.objects.codes.get(name))])]),
+    );
+  }
+
+  /** A made-up answer, of nobody: the middle of the scale, about the first object that is asked about. @param {Asked} asked */
+  madeUp({ place }) {
     const { low, high } = this.mechanism.scale;
-    return { [this.objects.listed[0].name]: Math.floor((low + high) / 2) };
+    const lists = this.mechanism instanceof SlotResponse ? this.mechanism.lists(place, this.objects.count) : null;
+    const name = lists === null ? this.objects.listed[0].name : this.objects.names[lists[0][0]];
+    return { [name]: Math.floor((low + high) / 2) };
   }
 }

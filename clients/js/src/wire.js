@@ -17,3 +17,6 @@ export const sealed = (mechanism, payload) => ({ v: VERSION, mechanism, payload 
 
 /** Packed bits in base64. @param {Uint8Array} bytes */
 export const textOfBits = (bytes) => btoa(String.fromCharCode(...bytes));
+
+/** Packed bits from base64. @param {unknown} text */
+export const bitsOf = (text) => Uint8Array.from(atob(String(text)), (letter) => letter.charCodeAt(0));

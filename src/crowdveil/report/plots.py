@@ -17,6 +17,7 @@ from crowdveil.arrays import Floats
 from crowdveil.errors import MissingExtra
 from crowdveil.report.charts import COLOURS
 from crowdveil.report.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, alone
+from crowdveil.report.numbers import number
 
 try:
     import matplotlib as mpl
@@ -162,8 +163,8 @@ def scale_by_logarithm(axes: Axes, places: Sequence[float]) -> None:
     """Set logarithmic axes with ticks at `places` on x and at 1, 2, 5, 10, ... on y."""
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xticks(places, [f"{place:g}" for place in places])
+    axes.set_xticks(places, [number(place, 6) for place in places])
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: number(value, 6))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_locator(NullLocator())

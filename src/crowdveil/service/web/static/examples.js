@@ -1,20 +1,26 @@
 /** A small picture of how noisy reports are: examples of a made-up answer, which are never sent. */
 
-import { CellResponse } from './src/cell_response.js';
 import { Records } from './src/records.js';
 import { Sensing } from './src/sensing.js';
-import { Sparse } from './src/sparse.js';
+import { meaningOf } from './src/meaning.js';
+import { answered, answerText } from './said.js';
 import { fill, make, say, written } from './texts.js';
 
 /**
  * @typedef {import('./src/campaign.js').Campaign} Campaign
+ * @typedef {import('./src/kinds.js').Asked} Asked
+ * @typedef {import('./src/sparse.js').Sparse} Sparse
  * @typedef {import('./src/wire.js').Report} Report
- * @typedef {{ answer: Record<string, unknown>, report: Report, values?: Record<string, number> }} Example
- * @typedef {{ name: string, labels: string[], of: (report: Report) => number }} Symbols
+ * @typedef {{ answer: Record<string, unknown>, report: Report }} Example
+ */
+
+/**
+ * Possible answers, of which the made-up one is number `own`, and whether a report names one.
+ * @typedef {{ own: number, count: number, several: boolean, label: (code: number) => string,
+ *   names: (report: Report, code: number) => boolean }} Symbols
  */
 
 const COUNT = 60;
-const FEW = 4;
 const MOST_ROWS = 12;
 const WIDTH = 340; // about that of a phone, so that text keeps its size
 const [LEFT, RIGHT, LINE, HEIGHT] = [12, 328, 70, 112];
@@ -30,68 +36,73 @@ function drawn(name, attributes, text) {
 /**
  * Puts examples into a figure.
  * @param {Campaign} campaign
+ * @param {Asked} asked what this device is asked
  * @param {HTMLElement} figure
  */
-export function drawExamples(campaign, figure) {
+export function drawExamples(campaign, asked, figure) {
   const { kind } = campaign;
-  const examples = campaign.examples(COUNT);
+  const examples = campaign.examples(COUNT, asked);
   if (kind instanceof Sensing) {
     const [{ name }] = kind.objects.listed;
     const [low, high] = kind.ranges[/** @type {number} */ (kind.objects.codes.get(name))];
-    const values = examples.map((example) => /** @type {Record<string, number>} */ (example.values)[name]);
+    const values = examples.map(({ report }) => kind.shown(report)[name]);
     figure.append(strip(values, Number(examples[0].answer[name]), low, high));
   } else {
-    const symbols = symbolsOf(campaign);
-    figure.append(...(symbols ? tallied(examples, symbols) : listed(examples.slice(0, FEW))));
+    figure.append(...tallied(examples, symbolsOf(kind, asked, examples[0].answer)));
   }
   figure.hidden = false;
 }
 
 /**
- * What can be sent about the first thing that is asked, where a report has one symbol for it.
- * @param {Campaign} campaign
- * @returns {Symbols | undefined}
+ * What can be sent: about the first thing, where a report says something about each.
+ * @param {Sparse | Records} kind
+ * @param {Asked} asked
+ * @param {Record<string, unknown>} answer
+ * @returns {Symbols}
  */
-function symbolsOf({ kind }) {
-  if (kind instanceof Sparse && kind.mechanism instanceof CellResponse) {
-    const { low, high, levels } = kind.mechanism.scale;
-    const [{ name }] = kind.objects.listed;
-    const place = /** @type {number} */ (kind.objects.codes.get(name));
-    const step = (high - low) / Math.max(1, levels - 1);
-    const labels = Array.from({ length: levels }, (_, level) => written(low + level * step));
-    const of = (/** @type {Report} */ { payload }) => /** @type {number[]} */ (payload)[place];
-    return { name, labels: [...labels, say('none') ?? ''], of };
+function symbolsOf(kind, asked, answer) {
+  const meaning = meaningOf(kind, asked);
+  if (meaning) {
+    const { codes: count, only, names, parts } = meaning;
+    return { own: meaning.code(answer), count, several: !only, names, label: (code) => answerText(parts(code)) };
   }
-  if (kind instanceof Records && kind.exampleQuestion().oracle.mechanism === 'krr') {
-    const [{ name, labels }] = kind.schema.columns;
-    return labels.length <= MOST_ROWS ? { name, labels, of: ({ payload }) => Number(payload) } : undefined;
-  }
-  return undefined;
+  const { scale } = /** @type {Sparse} */ (kind).mechanism;
+  const [name] = Object.keys(answer);
+  const valueOf = (/** @type {number} */ code) => (code === scale.levels ? undefined : scale.answer(code));
+  return {
+    own: scale.nearest(Number(answer[name])),
+    count: scale.levels + 1,
+    several: false,
+    label: (code) => answered(valueOf(code)),
+    names: (report, code) => /** @type {Sparse} */ (kind).shown(report)?.[name] === valueOf(code),
+  };
 }
 
 /**
- * How often each symbol would be sent.
+ * How often each possible answer would be sent, or named by what is sent; of many, those around the made-up one.
  * @param {Example[]} examples
  * @param {Symbols} symbols
  */
-function tallied(examples, { name, labels, of }) {
-  const counts = labels.map((_, symbol) => examples.filter(({ report }) => of(report) === symbol).length);
-  const rows = labels.map((label, symbol) => {
-    const share = fill('of', { count: counts[symbol], all: examples.length });
-    const bar = make('meter', { min: '0', max: String(examples.length), value: String(counts[symbol]), 'aria-label': share });
-    return make('tr', {}, make('th', { scope: 'row' }, label), make('td', {}, share), make('td', {}, bar));
-  });
-  const answer = `${name}: ${examples[0].answer[name]}`;
+function tallied(examples, { own, count, several, label, names }) {
+  const first = Math.max(0, Math.min(own - Math.floor(MOST_ROWS / 2), count - MOST_ROWS));
+  const codes = Array.from({ length: Math.min(MOST_ROWS, count) }, (_, at) => first + at);
+  const row = (/** @type {string} */ text, /** @type {number} */ often) => {
+    const share = fill('of', { count: often, all: examples.length });
+    const bar = make('meter', { min: '0', max: String(examples.length), value: String(often), 'aria-label': share });
+    return make('tr', {}, make('th', { scope: 'row' }, text), make('td', {}, share), make('td', {}, bar));
+  };
+  const often = codes.map((code) => examples.filter(({ report }) => names(report, code)).length);
+  const rows = codes.map((code, at) => row(label(code), often[at]));
+  const hidden = written(count - codes.length);
+  if (codes.length < count && !several) {
+    rows.push(row(fill('others', { count: hidden }), examples.length - often.reduce((sum, one) => sum + one, 0)));
+  }
+  const answer = Object.entries(examples[0].answer).map(([name, value]) => `${name}: ${answered(value)}`);
   const head = make('tr', {}, ...['sent', 'often', 'share'].map((title) => make('th', { scope: 'col' }, say(title) ?? '')));
   const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...rows));
-  return [make('p', {}, fill('tally', { answer })), make('div', { class: 'scroll' }, table)];
-}
-
-/** Reports as they are. @param {Example[]} examples */
-function listed(examples) {
-  const answer = Object.entries(examples[0].answer).map(([name, value]) => `${name}: ${value}`);
-  const items = examples.map(({ report }) => make('li', {}, make('code', {}, JSON.stringify(report.payload).slice(0, 120))));
-  return [make('p', {}, fill('examples', { answer: answer.slice(0, 4).join(', ') })), make('ul', {}, ...items)];
+  const unlisted = codes.length < count && several ? [make('p', { class: 'soft' }, fill('unlisted', { count: hidden }))] : [];
+  const lead = fill(several ? 'tally-several' : 'tally', { answer: several || answer.length > 1 ? label(own) : answer[0] });
+  return [make('p', {}, lead), make('div', { class: 'scroll' }, table), ...unlisted];
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What somebody is asked, as fields of a form, and what was sent, beside it.
+ * What somebody is asked, as fields of a form.
  *
  * Fields have no names, so that no browser offers to remember or to send them.
  */
@@ -155,34 +155,4 @@ function questionnaire(kind, asked) {
     return { answer };
   };
   return { nodes: [make('p', { class: 'note' }, fill('question', { columns })), ...fields.map(({ node }) => node)], read };
-}
-
-/**
- * What was sent, beside the answer if it is known.
- * @param {Campaign} campaign
- * @param {import('./src/wire.js').Report} report
- * @param {Record<string, unknown> | undefined} answer
- * @returns {Node[]}
- */
-fieldsOf.shown = (campaign, report, answer) => {
-  const { kind } = campaign;
-  const sent = kind instanceof Sensing ? kind.shown(report) : undefined;
-  const names = sent ? Object.keys(sent) : Object.keys(answer ?? {});
-  if (names.length === 0) return [];
-  const head = ['object', ...(answer ? ['yours'] : []), ...(sent ? ['sent'] : [])];
-  const body = names.map((name) => {
-    const own = answer === undefined ? [] : [make('td', {}, textOf(answer[name]))];
-    const noisy = sent === undefined ? [] : [make('td', {}, written(sent[name]))];
-    return make('tr', {}, make('th', { scope: 'row' }, name), ...own, ...noisy);
-  });
-  const titles = head.map((name) => make('th', { scope: 'col' }, say(name) ?? ''));
-  const caption = sent ? [] : [make('caption', {}, say('stayed') ?? '')];
-  const table = make('table', {}, ...caption, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...body));
-  return [make('div', { class: 'scroll' }, table)];
-};
-
-/** @param {unknown} value */
-function textOf(value) {
-  if (value === null || value === undefined) return say('none') ?? '';
-  return typeof value === 'number' ? written(value) : String(value);
 }

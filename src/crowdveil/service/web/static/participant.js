@@ -9,6 +9,7 @@
 import { fetchCampaign, IndexedStore, Participation, Refusal } from './src/client.js';
 import { fieldsOf } from './fields.js';
 import { drawExamples } from './examples.js';
+import { shown } from './said.js';
 import { element, fill, say } from './texts.js';
 import { listen, offer } from './withdrawal.js';
 
@@ -64,12 +65,12 @@ async function begin(campaign) {
   const { state } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
   await offer(participation, state);
   const drawn = await participation.drawn();
-  if (drawn !== undefined) return finish(campaign, drawn, undefined);
+  if (drawn !== undefined) return finish(campaign, drawn);
   if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
-  await participation.prepare();
+  const asked = await participation.prepare();
   participation.sendLate().catch(() => undefined); // of earlier waves; it is tried again next time
   try {
-    drawExamples(campaign, element('examples'));
+    drawExamples(campaign, asked, element('examples'));
   } catch {
     element('examples').hidden = true; // a picture is not worth an answer
   }
@@ -92,7 +93,7 @@ function enable(possible) {
 /** Nothing is drawn; unless another tab did. @param {import('./src/campaign.js').Campaign} campaign */
 async function refuse(campaign) {
   const there = await current().drawn();
-  if (there !== undefined) return finish(campaign, there, undefined);
+  if (there !== undefined) return finish(campaign, there);
   enable(false);
   return tell(say('refused') ?? '');
 }
@@ -100,7 +101,7 @@ async function refuse(campaign) {
 /** The questions. @param {import('./src/campaign.js').Campaign} campaign */
 async function ask(campaign) {
   const there = await current().drawn();
-  if (there !== undefined) return finish(campaign, there, undefined);
+  if (there !== undefined) return finish(campaign, there);
   const fields = fieldsOf(campaign, await current().prepare());
   element('fields').replaceChildren(...fields.nodes);
   const form = /** @type {HTMLFormElement} */ (element('form'));
@@ -130,7 +131,7 @@ async function submit(campaign, fields) {
   if (send.disabled) return;
   send.disabled = true;
   try {
-    await finish(campaign, await current().draw(answer), answer);
+    await finish(campaign, await current().draw(answer), answer, await current().prepare());
     /** @type {HTMLFormElement} */ (element('form')).reset();
     element('fields').replaceChildren();
   } catch (error) {
@@ -145,9 +146,10 @@ async function submit(campaign, fields) {
  * could look at the noise before could still keep it back.
  * @param {import('./src/campaign.js').Campaign} campaign
  * @param {import('./src/store.js').Kept} kept
- * @param {Record<string, unknown> | undefined} answer
+ * @param {Record<string, unknown>} [answer]
+ * @param {import('./src/kinds.js').Asked} [asked] what it answers
  */
-async function finish(campaign, kept, answer) {
+async function finish(campaign, kept, answer, asked) {
   tell('');
   show('sent');
   history.replaceState(null, '', location.href);
@@ -157,7 +159,7 @@ async function finish(campaign, kept, answer) {
     void offer(current(), state);
     element('next').textContent = campaign.waves > 1 ? fill(wave < campaign.waves ? 'more' : 'last', { wave, waves: campaign.waves }) : '';
     element('report').textContent = JSON.stringify(report, null, 1);
-    element('shown').replaceChildren(...fieldsOf.shown(campaign, report, answer));
+    element('shown').replaceChildren(...shown(campaign, report, asked, answer));
     element('delivered').hidden = false;
   });
 }

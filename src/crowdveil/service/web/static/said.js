@@ -1,0 +1,66 @@
+/** What a report says, in the reader's words. */
+
+import { Records } from './src/records.js';
+import { meaningOf } from './src/meaning.js';
+import { fill, make, say, written } from './texts.js';
+
+/**
+ * @typedef {import('./src/campaign.js').Campaign} Campaign
+ * @typedef {import('./src/kinds.js').Asked} Asked
+ * @typedef {import('./src/meaning.js').Meaning} Meaning
+ * @typedef {import('./src/meaning.js').Part} Part
+ * @typedef {import('./src/wire.js').Report} Report
+ */
+
+const MOST_NAMED = 12;
+const MOST_LOOKED_AT = 5000;
+
+/** A possible answer. @param {Part[]} parts */
+export function answerText(parts) {
+  return parts.map(({ about, value }) => (about === undefined ? answered(value) : `${about}: ${answered(value)}`)).join('; ');
+}
+
+/** A value, a number as people write it, or that there is none. @param {unknown} value */
+export function answered(value) {
+  if (value === null || value === undefined) return say('none') ?? '';
+  return typeof value === 'number' ? written(value) : String(value);
+}
+
+/**
+ * What was sent, beside the answer if it is known.
+ * @param {Campaign} campaign
+ * @param {Report} report
+ * @param {Asked | undefined} asked
+ * @param {Record<string, unknown> | undefined} answer
+ * @returns {Node[]}
+ */
+export function shown({ kind }, report, asked, answer) {
+  const sent = kind instanceof Records ? undefined : kind.shown(report);
+  const names = sent ? Object.keys(sent) : Object.keys(answer ?? {});
+  const meaning = sent || asked === undefined ? undefined : meaningOf(kind, asked);
+  const named = meaning ? [make('p', { id: 'named' }, namedText(meaning, report))] : [];
+  if (names.length === 0) return named;
+  const head = ['object', ...(answer ? ['yours'] : []), ...(sent ? ['sent'] : [])];
+  const body = names.map((name) => {
+    const own = answer === undefined ? [] : [make('td', {}, answered(answer[name]))];
+    const noisy = sent === undefined ? [] : [make('td', {}, answered(sent[name]))];
+    return make('tr', {}, make('th', { scope: 'row' }, name), ...own, ...noisy);
+  });
+  const titles = head.map((name) => make('th', { scope: 'col' }, say(name) ?? ''));
+  const caption = sent ? [] : [make('caption', {}, say('stayed') ?? '')];
+  const table = make('table', {}, ...caption, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...body));
+  return [...named, make('div', { class: 'scroll' }, table)];
+}
+
+/** @param {Meaning} meaning @param {Report} report */
+function namedText(meaning, report) {
+  if (meaning.only) return fill('named', { answer: answerText(meaning.parts(meaning.only(report))) });
+  /** @type {number[]} */
+  const codes = [];
+  const last = Math.min(meaning.codes, MOST_LOOKED_AT);
+  for (let code = 0; code < last; code += 1) if (meaning.names(report, code)) codes.push(code);
+  const listed = codes.slice(0, MOST_NAMED).map((code) => answerText(meaning.parts(code)));
+  if (codes.length === 0) return fill('named-none', { all: written(meaning.codes) });
+  const more = codes.length > MOST_NAMED || meaning.codes > last ? ' …' : '';
+  return fill('named-several', { all: written(meaning.codes), answers: listed.join(' · ') + more });
+}
