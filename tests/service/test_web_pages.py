@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 import re
@@ -12,6 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from crowdveil.report import numbers
+from crowdveil.report.dot_plot import Estimate, dot_plot
+from crowdveil.report.language import speaking
 from crowdveil.service.web import assets, page, participants, texts
 from crowdveil.service.web.page import POLICY
 from devices import KINDS, create, operator
@@ -32,10 +36,43 @@ def read(language: str) -> dict[str, str]:
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_every_language_has_every_text_with_the_same_places(language: str) -> None:
     own, first = read(language), read(texts.LANGUAGES[0])
+    if language != texts.LANGUAGES[0]:
+        first |= {texts.CHART + english: english for english in said_by_charts()}
     assert own.keys() == first.keys()
     for name, text in own.items():
         assert text.strip()
         assert placeholders(text) == placeholders(first[name]), name
+
+
+def said_by_charts() -> set[str]:
+    """All English texts of charts that pages of the service show, in the code."""
+    root = WEB.parents[1]
+    sources = [*(root / "report").glob("*.py"), root / "campaigns" / "error_curves.py"]
+    calls = [
+        node
+        for source in sources
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say"
+    ]
+    assert calls
+    return {ast.literal_eval(call.args[0]) for call in calls}
+
+
+def test_charts_and_numbers_are_in_the_language_of_the_page() -> None:
+    estimates = [Estimate("a", 1260.456, 1260.123, 1260.791), Estimate("b", None)]
+    english = dot_plot(estimates)
+    with speaking(texts.texts("de").spoken):
+        german = dot_plot(estimates)
+        assert (numbers.number(1260.5, 5), numbers.count(-1260)) == ("1.260,5", "\N{MINUS SIGN}1.260")
+        assert numbers.number(3.5e20).startswith("3,5")
+    for plot, number, words in (
+        (english, "1,260.46", "no estimate"),
+        (german, "1.260,46", "keine Schätzung"),
+    ):
+        assert number in plot
+        assert words in plot
+    assert "estimate" not in german
+    assert numbers.number(1260.5, 5) == "1,260.5"
 
 
 def test_every_text_is_used_and_every_text_that_is_used_is_there() -> None:
@@ -50,7 +87,8 @@ def test_every_text_is_used_and_every_text_that_is_used_is_there() -> None:
     codes = {"draft", "paused", "closed", "reported", "withdrawn", "not-invited", "token", "document", "full"}
     codes |= {"unreachable", "accepted", "store", "bug", "object", "yours", "sent", "often", "share"}
     codes |= {"more", "last"}  # by the number of the wave
-    unused = known - used - {f"script.{code}" for code in codes}
+    codes |= {"tally", "tally-several"}  # by how much a report names
+    unused = known - used - {f"script.{code}" for code in codes} - {"number.point", "number.separator"}
     assert {name for name in unused if not any(name.startswith(start) for start in by_name)} == set()
 
 

@@ -24,11 +24,12 @@ from crowdveil.local.split_epsilon import share_of
 from crowdveil.planning import sensing_curve, sparse_curve
 from crowdveil.planning.records_curve import records_errors
 from crowdveil.public_range import Range
+from crowdveil.report.language import say
+from crowdveil.report.numbers import share
 
 POINTS = 7
 LEAST, MOST = 0.1, 20.0  # epsilons of a curve, unless the chosen one lies outside
 AROUND = 8.0  # a curve goes from a chosen epsilon over this to that times this
-ALIKE = "each person reports once about every object, and people's errors spread by a tenth of the range"
 
 Errors = Callable[[float, tuple[int, ...]], list[float]]
 """Expected errors at an epsilon, for each number of people."""
@@ -124,9 +125,20 @@ def _sensing(kind: Sensing) -> tuple[Errors, str, str]:
         own = share_of(epsilon, parts)
         return [length * sensing_curve.sensing_error(own, number) for number in people]
 
-    in_unit = "as a share of the range" if kind.scaled else f"in {unit}" if unit else "in units of the values"
-    split = ", and epsilon is split over all objects" if parts > 1 else ""
-    return errors_at, f"mean absolute error, {in_unit}", f"Expected if {ALIKE}{split}."
+    label = say("mean absolute error, in units of the values")
+    if kind.scaled:
+        label = say("mean absolute error, as a share of the range")
+    elif unit:
+        label = say("mean absolute error, in {unit}", unit=unit)
+    assumptions = say(
+        "Expected if each person reports once about every object, and people's errors spread by a tenth of "
+        "the range."
+    )
+    return (
+        errors_at,
+        label,
+        assumptions + (" " + say("Epsilon is split over all objects.") if parts > 1 else ""),
+    )
 
 
 def _sparse(kind: Sparse, request: Mapping[str, Any]) -> tuple[Errors, str, str]:
@@ -143,12 +155,13 @@ def _sparse(kind: Sparse, request: Mapping[str, Any]) -> tuple[Errors, str, str]
         error = sparse_curve.slot_error if isinstance(mechanism, SlotResponse) else sparse_curve.cell_error
         return [error(mechanism, number, objects, sparsity) for number in people]
 
-    assumptions = (
-        f"Expected if people answer about {1 - sparsity:.0%} of the objects, truths lie all over the scale, "
-        "and people's errors spread by a tenth of it. With only a few dozen people errors can be two or "
-        "three times as large."
+    assumptions = say(
+        "Expected if people answer about {share} of the objects, truths lie all over the scale, and people's "
+        "errors spread by a tenth of it. With only a few dozen people errors can be two or three times as "
+        "large.",
+        share=share(1 - sparsity),
     )
-    return errors_at, "mean absolute error, in steps of the scale", assumptions
+    return errors_at, say("mean absolute error, in steps of the scale"), assumptions
 
 
 def _records(kind: RecordsKind) -> tuple[Errors, str, str]:
@@ -156,8 +169,8 @@ def _records(kind: RecordsKind) -> tuple[Errors, str, str]:
         design: Any = kind.design
         return records_errors(kind.schema, replace(design, epsilon=epsilon), people)
 
-    assumptions = (
+    assumptions = say(
         "Expected for single columns if some values are several times as frequent as others; tables of pairs "
         "of columns are less precise."
     )
-    return errors_at, "mean total variation distance of single columns", assumptions
+    return errors_at, say("mean total variation distance of single columns"), assumptions

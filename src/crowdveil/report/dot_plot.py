@@ -15,6 +15,7 @@ import numpy as np
 
 from crowdveil.report.axes import Axis, padded
 from crowdveil.report.drawing import BLUE, fluid, text, titled
+from crowdveil.report.language import say
 from crowdveil.report.numbers import count, interval, number
 
 MOST_ROWS = 60
@@ -75,8 +76,9 @@ class Panel:
     heading: str
 
 
-def dot_plot(estimates: Iterable[Estimate], label: str = "estimate", most: int = MOST_ROWS) -> str:
+def dot_plot(estimates: Iterable[Estimate], label: str | None = None, most: int = MOST_ROWS) -> str:
     """Estimates with intervals, ranked, at most `most` of them; `label` says what the axes measure."""
+    label = say("estimate") if label is None else label
     drawn = panels(estimates, label, most)
     longest = max((len(row.name) for panel in drawn for row in panel.rows), default=0)
     top, parts = 0.0, []
@@ -85,8 +87,8 @@ def dot_plot(estimates: Iterable[Estimate], label: str = "estimate", most: int =
         parts.append(f'<svg y="{top:g}" width="100%" height="{height:g}" overflow="visible">{marks}</svg>')
         top += height
     rows = sum(len(panel.rows) for panel in drawn)
-    title = f"{label} of {count(rows)} {'object' if rows == 1 else 'objects'}, ranked, with intervals"
-    return fluid(max(top, _NOTE), title, "".join(parts) or text("0", 15, "nothing to show"))
+    title = say("{label}, ranked, with intervals; rows: {rows}", label=label, rows=count(rows))
+    return fluid(max(top, _NOTE), title, "".join(parts) or text("0", 15, say("nothing to show")))
 
 
 def panels(estimates: Iterable[Estimate], label: str, most: int = MOST_ROWS) -> list[Panel]:
@@ -130,7 +132,8 @@ def _heading(row: Estimate, label: str, *, alone: bool) -> str:
     if row.unit:
         return f"{label} ({row.unit})"
     if row.range is not None and not alone:
-        return f"{label} (range {number(row.range[0])} to {number(row.range[1])})"
+        low, high = map(number, row.range)
+        return say("{label} (range {low} to {high})", label=label, low=low, high=high)
     return label
 
 
@@ -158,7 +161,11 @@ def _panel(panel: Panel, longest: int, *, headed: bool) -> tuple[str, float]:
         marks.insert(0, _ground(panel.axis, start, bottom, title, tall=tall))
     height = bottom + _AXIS
     if panel.hidden:
-        words = f"The largest {count(len(panel.rows))}; {count(panel.hidden)} more are not drawn."
+        words = say(
+            "The largest {shown}; {hidden} more are not drawn.",
+            shown=count(len(panel.rows)),
+            hidden=count(panel.hidden),
+        )
         names.append(text("0", height + 10, words, _SLANTED))
         height += _NOTE
     plot = f'<svg x="{left:.1f}%" width="{97 - left:.1f}%" height="{height}" overflow="visible">'
@@ -168,11 +175,11 @@ def _panel(panel: Panel, longest: int, *, headed: bool) -> tuple[str, float]:
 def _row(row: Estimate, axis: Axis | None, y: float) -> str:
     """One object's line and dot, which tell their numbers in a title."""
     if axis is None or row.value is None or not row.known:
-        return f'<g class="row">{text("0", y + 4, "no estimate", _SLANTED)}</g>'
+        return f'<g class="row">{text("0", y + 4, say("no estimate"), _SLANTED)}</g>'
     ends = row.ends
     value, low, high = interval(row.value, *(ends or (None, None)))
     told = f"{row.name}: {value} {row.unit}".strip() + (
-        f", {low} to {high}" if ends else ", interval unknown"
+        say(", {low} to {high}", low=low, high=high) if ends else say(", interval unknown")
     )
     fill = BLUE if ends else "none"
     dot = f'<circle cx="{axis.place(row.value):.2f}%" cy="{y:.1f}" r="{_RADIUS}" fill="{fill}" {_STROKE}/>'

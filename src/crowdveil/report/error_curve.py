@@ -11,6 +11,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.report.axes import padded
 from crowdveil.report.charts import Chart
 from crowdveil.report.drawing import BLUE, room, text
+from crowdveil.report.language import say
 from crowdveil.report.numbers import count, number
 
 _APART = 14  # between the labels of two curves
@@ -23,13 +24,14 @@ def error_curve(
     *,
     epsilon: float | None = None,
     people: int | None = None,
-    label: str = "expected error",
+    label: str | None = None,
 ) -> str:
     """A curve of errors for each number of people; the curve of `people` stands out, with a dot at `epsilon`.
 
     Errors that are not finite and above 0 leave a gap. The axis of epsilon is logarithmic, and so is the axis
     of errors if they span more than a factor of 10. `label` tells what is measured, with its unit.
     """
+    label = say("expected error") if label is None else label
     epsilons = np.asarray(epsilons, dtype=np.float64)
     curves = {number_of: np.asarray(curve, dtype=np.float64) for number_of, curve in sorted(errors.items())}
     if epsilons.size < 2 or not (epsilons > 0).all() or not (np.diff(epsilons) > 0).all():
@@ -41,7 +43,7 @@ def error_curve(
         known = np.ones(1)
     wide = float(known.max()) > 10 * float(known.min())
     low, high = (known.min() / 1.3, known.max() * 1.3) if wide else (0.0, padded(known)[1])
-    names = {number_of: f"{count(number_of)} people" for number_of in curves}
+    names = {number_of: say("{count} people", count=count(number_of)) for number_of in curves}
     right = 8 + room(max(map(len, names.values()), default=0))
     chart = Chart(
         (float(epsilons[0]), float(low)), (float(epsilons[-1]), float(high)), (True, wide), right, 240
@@ -55,7 +57,9 @@ def error_curve(
     _name_curves(chart, curves, names, people)
     if epsilon is not None:
         _mark(chart, epsilons, curves.get(people) if people is not None else None, epsilon)
-    return chart.svg("epsilon (smaller is more private)", label, f"{label} over epsilon")
+    return chart.svg(
+        say("epsilon (smaller is more private)"), label, say("{label} over epsilon", label=label)
+    )
 
 
 def _usable(curve: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -97,7 +101,7 @@ def _mark(chart: Chart, epsilons: Floats, curve: Floats | None, epsilon: float) 
     y = chart.up.place(error)
     chart.marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{BLUE}" stroke="currentColor"/>')
     anchor, aside = ("end", -8) if x > (chart.across.start + chart.across.end) / 2 else ("start", 8)
-    words = f"{number(error, 3)} at epsilon {number(epsilon, 3)}"
+    words = say("{error} at epsilon {epsilon}", error=number(error, 3), epsilon=number(epsilon, 3))
     chart.marks.append(
         text(
             f"{x + aside:.1f}",

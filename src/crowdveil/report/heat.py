@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import isfinite
 
 from crowdveil.report.drawing import scaled, text, titled
+from crowdveil.report.language import say
 from crowdveil.report.numbers import share
 
 SHADES = 8
@@ -43,6 +44,5 @@ def legend(top: float) -> str:
         for level in range(SHADES)
     ]
     ends = text("0", 29, share(0.0)) + text(f"{2 + side * SHADES}", 29, share(top), 'text-anchor="end"')
-    return scaled(
-        side * SHADES + 4, 34, f"shades from {share(0.0)} to {share(top)}", "".join(cells) + ends, "natural"
-    )
+    title = say("shades from {low} to {high}", low=share(0.0), high=share(top))
+    return scaled(side * SHADES + 4, 34, title, "".join(cells) + ends, "natural")

@@ -15,6 +15,7 @@ from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.report.drawing import BLUE, LETTER, WIDTH, room, scaled, text, titled
 from crowdveil.report.heat import cell, legend
+from crowdveil.report.language import say
 from crowdveil.report.numbers import decimal, share
 
 MOST_VALUES = 40  # of a column in a chart
@@ -67,7 +68,7 @@ def bars(
         parts.append(text(f"{left + length + 5:.1f}", y + 14, share(value), 'font-size="11"'))
     height = 4 + _BAR * len(labels)
     parts.append(f'<path d="M{left} 0V{height}" stroke="currentColor"/>')
-    return scaled(WIDTH, height, f"shares of the values of {column}", "".join(parts))
+    return scaled(WIDTH, height, say("shares of the values of {column}", column=column), "".join(parts))
 
 
 def heat_map(
@@ -110,9 +111,8 @@ def heat_map(
     parts.append(
         text(f"{-(head + height) / 2:.0f}", 12, columns[0], turned, most=max(6, int((height - head) / 7)))
     )
-    return scaled(
-        WIDTH, height, f"shares of {columns[0]} and {columns[1]} together, in percent", "".join(parts)
-    )
+    title = say("shares of {first} and {second} together, in percent", first=columns[0], second=columns[1])
+    return scaled(WIDTH, height, title, "".join(parts))
 
 
 def marginals(tables: Sequence[Mapping[str, Any]], most_pairs: int = MOST_PAIRS) -> Marginals:
@@ -133,7 +133,7 @@ def marginals(tables: Sequence[Mapping[str, Any]], most_pairs: int = MOST_PAIRS)
         first, second = table["columns"]
         down, across = table["labels"]
         picture = heat_map((first, second), (down, across), _floats(table), darkest)
-        maps.append(Picture(f"{first} and {second}", picture))
+        maps.append(Picture(say("{first} and {second}", first=first, second=second), picture))
     left_out = sum(len(table["columns"]) == 2 for table in tables) - len(drawn)
     return Marginals(tuple(columns), tuple(maps), legend(darkest), left_out)
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from math import floor, isfinite, log10
 
+from crowdveil.report.language import punctuated
+
 UNKNOWN = "\N{EN DASH}"
 LARGEST, SMALLEST = 1e15, 1e-15  # between these, numbers are written out
 DIGITS = 4  # significant digits of a number that stands alone
@@ -36,8 +38,8 @@ def number(value: float | None, digits: int = DIGITS) -> str:
         return "0"
     if not SMALLEST <= abs(value) < LARGEST:
         return _by_power(value, digits)
-    text = decimal(value, _decimals(abs(value), digits))
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = _plain(value, _decimals(abs(value), digits))
+    return punctuated(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def decimal(value: float | None, places: int) -> str:
@@ -50,8 +52,7 @@ def decimal(value: float | None, places: int) -> str:
         return UNKNOWN
     if abs(value) >= LARGEST:
         return _by_power(value, DIGITS)
-    text = f"{abs(value):,.{places}f}"
-    return _MINUS + text if value < 0 and any(digit in "123456789" for digit in text) else text
+    return punctuated(_plain(value, places))
 
 
 def count(value: int | None) -> str:
@@ -60,7 +61,7 @@ def count(value: int | None) -> str:
     >>> count(15200)
     '15,200'
     """
-    return UNKNOWN if value is None else f"{value:,}".replace("-", _MINUS)
+    return UNKNOWN if value is None else punctuated(f"{value:,}".replace("-", _MINUS))
 
 
 def share(value: float | None) -> str:
@@ -116,6 +117,12 @@ def interval(estimate: float | None, lower: float | None, upper: float | None) -
     return texts[0], texts[1], texts[2]
 
 
+def _plain(value: float, places: int) -> str:
+    """A number with a fixed number of decimals, in English."""
+    text = f"{abs(value):,.{places}f}"
+    return _MINUS + text if value < 0 and any(digit in "123456789" for digit in text) else text
+
+
 def _decimals(size: float, digits: int) -> int:
     """How many decimals give `digits` significant digits."""
     return min(MOST_DECIMALS, max(0, digits - 1 - floor(log10(size))))
@@ -134,4 +141,7 @@ def _by_power(value: float, digits: int) -> str:
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
     raised = str(int(power)).translate(_RAISED)
-    return f"{_MINUS if value < 0 else ''}{mantissa}{_SPACE}\N{MULTIPLICATION SIGN}{_SPACE}10{raised}"
+    return (
+        punctuated(f"{_MINUS if value < 0 else ''}{mantissa}")
+        + f"{_SPACE}\N{MULTIPLICATION SIGN}{_SPACE}10{raised}"
+    )

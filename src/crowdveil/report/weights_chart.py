@@ -8,6 +8,7 @@ from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.report.charts import Chart
 from crowdveil.report.drawing import BLUE, scaled, text
+from crowdveil.report.language import say
 from crowdveil.report.numbers import count, share
 
 _REST = "#8a93a3"  # of those who carry the other half
@@ -24,7 +25,7 @@ def weights_chart(weights: Floats) -> str:
     """A histogram of users' weights; bars of those who carry half of the total weight stand out."""
     weights = _checked(weights)
     if not weights.size:
-        return scaled(200, 24, "no users", text("4", 16, "no users"))
+        return scaled(200, 24, say("no users"), text("4", 16, say("no users")))
     carriers = half_of_weight(weights)
     bins = min(40, max(10, int(np.sqrt(weights.size))))
     largest = float(weights.max()) or 1.0
@@ -37,15 +38,20 @@ def weights_chart(weights: Floats) -> str:
     chart.bars(edges, heights.astype(np.float64), colours)
     words = sentence(weights)
     chart.marks.append(text(f"{chart.left + 6}", 22, words.removesuffix("."), 'fill="currentColor"'))
-    return chart.svg("weight", "users", words)
+    return chart.svg(say("weight"), say("users"), words)
 
 
 def sentence(weights: Floats) -> str:
     """How few carry half of the weight, in words."""
     carriers, users = half_of_weight(weights), weights.size
     if not carriers:
-        return "Nobody has a weight above 0."
-    return f"Half of the weight: {count(carriers)} of {count(users)} users ({share(carriers / users)})."
+        return say("Nobody has a weight above 0.")
+    return say(
+        "Half of the weight: {carriers} of {users} users ({share}).",
+        carriers=count(carriers),
+        users=count(users),
+        share=share(carriers / users),
+    )
 
 
 def _checked(weights: Floats) -> Floats:

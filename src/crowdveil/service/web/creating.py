@@ -11,14 +11,16 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from crowdveil.errors import CrowdveilError
+from crowdveil.report.language import speaking
 from crowdveil.service.api import campaigns as api
 from crowdveil.service.auth import Service
 from crowdveil.service.problems import Refused
 from crowdveil.service.store import campaigns
 from crowdveil.service.web.drafts import KINDS, MECHANISMS, UNITS, first_values, request_of
 from crowdveil.service.web.guesses import guesses
-from crowdveil.service.web.page import page
+from crowdveil.service.web.page import page, texts_of
 from crowdveil.service.web.session import Fields, Posted, Seated, Session
+from crowdveil.service.web.texts import Texts
 
 router = APIRouter(include_in_schema=False)
 
@@ -45,14 +47,14 @@ def create(kind: str, request: Request, service: Service, session: Seated, field
 def look(kind: str, request: Request, session: Seated, fields: Posted) -> Response:
     """The form with what it would promise, for browsers without scripts."""
     values = first_values(_known(kind)) | dict(fields)
-    return _form(request, session, kind, values, None, preview=_preview(kind, values))
+    return _form(request, session, kind, values, None, preview=_preview(request, kind, values))
 
 
 @router.post("/new/{kind}/preview")
 def preview(kind: str, request: Request, session: Seated, fields: Posted) -> Response:
     """What the campaign would promise, what could still be guessed, and the error to expect."""
     values = first_values(_known(kind)) | dict(fields)
-    return page(request, "preview.html", session=session, kind=kind, preview=_preview(kind, values))
+    return page(request, "preview.html", session=session, kind=kind, preview=_preview(request, kind, values))
 
 
 def _form(
@@ -79,7 +81,7 @@ def _form(
     )
 
 
-def _preview(kind: str, values: Fields) -> dict[str, Any]:
+def _preview(request: Request, kind: str, values: Fields) -> dict[str, Any]:
     """The promise and the curve, or what is missing."""
     try:
         body = request_of(kind, {**values, "title": "-"})
@@ -87,20 +89,21 @@ def _preview(kind: str, values: Fields) -> dict[str, Any]:
         campaign = campaigns.asked(asked)
     except (CrowdveilError, Refused) as error:
         return {"wrong": _words(error)}
-    return {"guesses": guesses(campaign.guarantee), "curve": _curve(json.dumps(asked)), "wrong": None}
+    curve = _curve(json.dumps(asked), texts_of(request))
+    return {"guesses": guesses(campaign.guarantee), "curve": curve, "wrong": None}
 
 
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def _curve(asked: str) -> dict[str, str] | None:
+def _curve(asked: str, texts: Texts) -> dict[str, str] | None:
     """The picture of the error to expect; one at a time, as each keeps a processor busy for a second."""
-    with _ONE_AT_A_TIME:
-        return _drawn(asked)
+    with _ONE_AT_A_TIME, speaking(texts.spoken):
+        return _drawn(asked, texts.language)
 
 
 @lru_cache(maxsize=64)
-def _drawn(asked: str) -> dict[str, str] | None:
+def _drawn(asked: str, language: str) -> dict[str, str] | None:  # noqa: ARG001
     from crowdveil.campaigns.error_curves import error_curves
     from crowdveil.report.error_curve import error_curve
 

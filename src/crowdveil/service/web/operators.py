@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from crowdveil.report.language import speaking
 from crowdveil.service.api.results import current
 from crowdveil.service.auth import Service
 from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.campaigns import MOVES, Kept
 from crowdveil.service.web.guesses import guesses
-from crowdveil.service.web.page import page
+from crowdveil.service.web.page import page, texts_of
 from crowdveil.service.web.session import Seated, Session, ViewedHere
 
 Wave = Annotated[int | None, Query(ge=1, le=1000)]
@@ -78,7 +79,7 @@ def result(
 ) -> Response:
     """Estimates with intervals and weights, or tables and a synthetic table; files to take away."""
     values = campaign_values(request, service, session, campaign)
-    return page(request, "results.html", **values, tab="results", **_shown(service, campaign, wave))
+    return page(request, "results.html", **values, tab="results", **_shown(request, service, campaign, wave))
 
 
 @router.get("/campaigns/{id}/findings")
@@ -87,7 +88,7 @@ def findings(
 ) -> Response:
     """The part of the results that changes while people answer."""
     values = campaign_values(request, service, session, campaign)
-    return page(request, "findings.html", **values, **_shown(service, campaign, wave))
+    return page(request, "findings.html", **values, **_shown(request, service, campaign, wave))
 
 
 @router.get("/campaigns/{id}/people")
@@ -109,11 +110,12 @@ def record(request: Request, service: Service, session: Seated, campaign: Viewed
     return page(request, "record.html", **values, tab="record", ledger=ledger, journal=journal)
 
 
-def _shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
+def _shown(request: Request, service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
     """Pictures are imported when they are needed: a server should start quickly."""
     from crowdveil.service.web.findings import shown
 
-    return shown(service, campaign, wave)
+    with speaking(texts_of(request).spoken):
+        return shown(service, campaign, wave)
 
 
 def qr_code(link: str) -> str:

@@ -10,8 +10,9 @@ from fastapi.responses import HTMLResponse
 
 from crowdveil.guarantee import rounded_up
 from crowdveil.report import numbers
+from crowdveil.report.language import punctuated, speaking
 from crowdveil.service.web import assets
-from crowdveil.service.web.texts import wanted
+from crowdveil.service.web.texts import Texts, wanted
 
 if TYPE_CHECKING:  # imported with the first page: a server should start quickly
     from jinja2 import Environment
@@ -57,12 +58,17 @@ def _templates() -> Environment:
 
 def _bound(epsilon: float | None) -> str:
     """An epsilon or a delta, rounded up: a promise may look weaker than it is, never stronger."""
-    return numbers.UNKNOWN if epsilon is None else rounded_up(epsilon)
+    return numbers.UNKNOWN if epsilon is None else punctuated(rounded_up(epsilon))
 
 
 def _time(text: str | None) -> str:
     """A time as people write it, to the minute."""
     return numbers.UNKNOWN if text is None else f"{text[:16].replace('T', ' ')} UTC"
+
+
+def texts_of(request: Request) -> Texts:
+    """The texts in the reader's language."""
+    return wanted(request.headers.get("accept-language", ""))
 
 
 def page(
@@ -72,8 +78,9 @@ def page(
 
     On pages of operators, browsers say which page a form came from, to this site alone.
     """
-    texts = wanted(request.headers.get("accept-language", ""))
-    content = _templates().get_template(template).render(t=texts, session=session, **values)
+    texts = texts_of(request)
+    with speaking(texts.spoken):
+        content = _templates().get_template(template).render(t=texts, session=session, **values)
     headers = {
         "Content-Security-Policy": POLICY,
         "Content-Language": texts.language,

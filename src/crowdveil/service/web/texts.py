@@ -7,7 +7,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from crowdveil.report.language import Language
+
 LANGUAGES = ("en", "de")  # the first is the one for everybody else
+
+
+CHART = "chart:"  # before the English text of a chart, which is its name in a translation
 
 
 class Texts:
@@ -16,7 +21,16 @@ class Texts:
     def __init__(self, language: str) -> None:
         source = files("crowdveil.service.web").joinpath("texts", f"{language}.json")
         self.language = language
-        self._texts: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
+        everything: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
+        self._texts = {name: text for name, text in everything.items() if not name.startswith(CHART)}
+        self.spoken = Language(
+            point=self._texts["number.point"],
+            separator=self._texts["number.separator"],
+            texts={
+                name.removeprefix(CHART): text for name, text in everything.items() if name.startswith(CHART)
+            },
+        )
+        """The same language, for numbers and charts."""
 
     def __call__(self, name: str, **values: Any) -> str:
         """The text of that name, with values in their places."""
