@@ -39,6 +39,7 @@ def near(expected: float, simulated: float, independent: int) -> bool:
     return 1 / most < expected / simulated < most
 
 
+@pytest.mark.slow_audit  # tests/planning/test_curves.py has a few cells of it by day
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("people", [10, 100, 1000])
 def test_sensing(epsilon: float, people: int) -> None:
@@ -54,6 +55,7 @@ def simulated_sparse(mechanism: Any, people: int, objects: int, domain: Domain, 
     return simulating._mean_error(plan, mechanism, lambda sent: simulating._truths(sent, sparsity, ENGINE))
 
 
+@pytest.mark.slow_audit  # tests/planning/test_curves.py has a few cells of it by day
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("high", [1, 4, 9])
 @pytest.mark.parametrize(("people", "objects"), [(500, 200), (5000, 200), (5000, 1)])
@@ -64,6 +66,7 @@ def test_reports_about_every_cell(epsilon: float, high: int, people: int, object
     assert near(cell_error(mechanism, people, objects, 0.9), simulated, 3 * objects)
 
 
+@pytest.mark.slow_audit  # tests/planning/test_curves.py has a few cells of it by day
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("high", [1, 4, 9])
 @pytest.mark.parametrize("people", [10, 500, 5000])
@@ -74,6 +77,7 @@ def test_slots(epsilon: float, high: int, people: int) -> None:
     assert near(slot_error(mechanism, people, 200, 0.9), simulated, 3 * 60)
 
 
+@pytest.mark.slow_audit  # tests/planning/test_curves.py has a few cells of it by day
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 8.0, 20.0])
 @pytest.mark.parametrize(("columns", "values"), [(1, 5), (2, 2), (8, 4), (3, 40)])
 @pytest.mark.parametrize("people", [500, 5000])
