@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from crowdveil.campaigns.campaign import Campaign
 from crowdveil.campaigns.kind import Asked
@@ -19,6 +19,7 @@ from crowdveil.service.store.desk import Desk
 from crowdveil.service.store.locked import LockedCampaign
 from crowdveil.service.store.reports import Submission, digest
 from crowdveil.service.store.schema import campaigns as campaigns_table
+from crowdveil.service.store.schema import tokens
 from crowdveil.service.worker import Worker
 from devices import SENSING, until
 
@@ -131,3 +132,21 @@ def test_a_token_that_has_expired_lives_again_only_as_long_as_the_clock_says(
         set_clock(monkeypatch, now + timedelta(hours=hours))
         with store.reading() as connection:
             assert (operators.of_token(connection, token) is not None) == valid
+
+
+def test_tokens_that_have_expired_are_deleted_with_the_next_one(
+    store: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.writing() as connection:
+        ann, ben = (operators.add(connection, name) for name in ("ann", "ben"))
+        operators.new_token(connection, ann)
+        for operator in (ann, ben):
+            operators.new_token(connection, operator, lifetime=timedelta(hours=1))
+        later = operators.new_token(connection, ann, lifetime=timedelta(hours=3))
+    set_clock(monkeypatch, datetime.now(UTC) + timedelta(hours=2))
+    with store.writing() as connection:
+        operators.new_token(connection, ann)
+        assert operators.of_token(connection, later) is not None
+        assert (
+            connection.scalar(select(func.count()).select_from(tokens)) == 4
+        )  # ben's old one is there still

@@ -261,6 +261,13 @@ def test_nobody_is_led_to_another_site(asked: str, led: str) -> None:
     assert sign_in.local(asked) == led
 
 
+def test_whoever_signs_in_comes_back_to_the_very_page(server: Server) -> None:
+    ann, path = somebody(server), "/campaigns/x/results?wave=2"
+    led = browser(server).get(path).headers["location"]
+    assert led == "/sign-in?next=%2Fcampaigns%2Fx%2Fresults%3Fwave%3D2"
+    assert ann.page.get(led).headers["location"] == path
+
+
 def test_pages_have_nothing_inline_and_escape_what_operators_wrote(server: Server) -> None:
     hostile = "<script>alert(1)</script>"
     for request in KINDS.values():

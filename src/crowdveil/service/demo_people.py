@@ -32,26 +32,21 @@ SEED = 7
 
 def answers(kind: str) -> list[dict[str, Any]]:
     """What each of the people would say."""
-    uniforms = seeded(SEED).stream(kind, purpose="demo").uniforms(PEOPLE * 80).reshape(PEOPLE, 80)
-    return [_SAID[kind](row) for row in uniforms]
+    stream = seeded(SEED).stream(kind, purpose="demo")
+    uniforms = stream.uniforms(PEOPLE * 80).reshape(PEOPLE, 80)
+    normals = stream.normals(PEOPLE * len(STREETS)).reshape(PEOPLE, len(STREETS))
+    return [_SAID[kind](*rows) for rows in zip(uniforms, normals, strict=True)]
 
 
-def _noise(row: Floats) -> dict[str, Any]:
+def _noise(row: Floats, errors: Floats) -> dict[str, Any]:
     """Two of three streets, to within a few decibels; one in ten people has a bad device."""
     spread = 12.0 if row[-1] < 0.1 else 3.0
-    heard, errors = row[:12] < 2 / 3, _normals(row[12:36])
+    heard = row[: len(STREETS)] < 2 / 3
     return {
-        name: round(truth + spread * error, 1)
+        name: round(float(truth + spread * error), 1)
         for (name, truth), there, error in zip(STREETS.items(), heard, errors, strict=True)
         if there
     }
-
-
-def _normals(row: Floats) -> Floats:
-    """Half as many normal numbers as there are uniform ones."""
-    first, second = row[::2], row[1::2]
-    normals: Floats = np.sqrt(-2.0 * np.log1p(-first)) * np.cos(2 * np.pi * second)
-    return normals
 
 
 def severity(place: int) -> int:
@@ -59,7 +54,7 @@ def severity(place: int) -> int:
     return (4, 3, 3, 2, 1, 2, 0, 1)[place % 8]
 
 
-def _effects(row: Floats) -> dict[str, Any]:
+def _effects(row: Floats, _errors: Floats) -> dict[str, Any]:
     """One in four effects, as severe as for most, or one level off."""
     count = len(EFFECTS)
     shifts = np.where(row[count : 2 * count] < 0.7, 0, np.where(row[2 * count : 3 * count] < 0.5, -1, 1))
@@ -70,7 +65,7 @@ def _effects(row: Floats) -> dict[str, Any]:
     }
 
 
-def _work(row: Floats) -> dict[str, Any]:
+def _work(row: Floats, _errors: Floats) -> dict[str, Any]:
     """The farther, the less on foot; who goes by bicycle is content."""
     distance = float(-9 * np.log1p(-row[0]))
     ways = SCHEMA["columns"]["way to work"]["values"]

@@ -274,6 +274,10 @@ class ResultsOut(BaseModel):
         ),
     ]
     promise: GuaranteeOut
+    quality: Annotated[
+        dict[str, Any] | None,
+        Field(description="Of records: the error of single columns, estimated from the reports themselves."),
+    ] = None
 
 
 class LedgerOut(BaseModel):

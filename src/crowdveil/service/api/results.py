@@ -31,7 +31,12 @@ def _binary(*kinds: str) -> Responses:
     return {200: {"content": dict.fromkeys(kinds, file)}, **PROBLEMS}
 
 
-@router.get(f"{BASE}/results", summary="What reports amount to", responses=problems(401, 404))
+@router.get(
+    f"{BASE}/results",
+    summary="What reports amount to",
+    responses=problems(401, 404),
+    response_model_exclude_unset=True,
+)
 def result(service: Service, campaign: Viewed, wave: WaveQuery = None) -> ResultsOut:
     """The last result and its time; provisional until the campaign is closed."""
     return ResultsOut(**current(service, campaign, wave))

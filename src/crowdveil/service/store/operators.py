@@ -97,7 +97,10 @@ def check_password(connection: Connection, name: str, password: str) -> Operator
 
 
 def new_token(connection: Connection, operator: Operator, *, lifetime: timedelta | None = None) -> str:
-    """A token, which is shown this once: only its digest is kept."""
+    """A token, which is shown this once: only its digest is kept. The operator's expired ones go away."""
+    connection.execute(
+        delete(tokens).where(tokens.c.operator == operator.id, tokens.c.expires <= times.now())
+    )
     token = PREFIX + secrets.token_urlsafe(32)
     ends = None if lifetime is None else times.text_of(datetime.now(UTC) + lifetime)
     connection.execute(

@@ -27,5 +27,6 @@ def problem_page(request: Request, refusal: Refusal) -> Response:
 async def lead_to_sign_in(request: Request, error: Exception) -> Response:
     """The page where one can sign in, and from there back to the page that was asked for."""
     assert isinstance(error, SignInNeeded)
-    asked = request.url.path if request.method == "GET" else "/"
+    query = f"?{request.url.query}" if request.url.query else ""
+    asked = request.url.path + query if request.method == "GET" else "/"
     return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
