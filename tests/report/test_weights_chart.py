@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from crowdveil.errors import ParameterError
 from crowdveil.report.drawing import BLUE
-from crowdveil.report.weights_chart import half_of_weight, weights_chart
-from svg_pictures import marks, parsed, place, words
+from crowdveil.report.weights_chart import half_of_weight, sentence, weights_chart
+from svg_pictures import marks, parsed, place
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)
@@ -28,7 +28,8 @@ def test_the_fewest_users_who_carry_half(weights: list[int]) -> None:
 def test_the_chart_says_how_few_carry_half() -> None:
     weights = np.concatenate([np.full(10, 9.0), np.full(90, 1.0)])
     element = parsed(weights_chart(weights))
-    assert "Half of the weight: 10 of 100 users (10.0\N{NO-BREAK SPACE}%)" in words(element)
+    assert sentence(weights) == "Half of the weight: 10 of 100 users (10.0\N{NO-BREAK SPACE}%)."
+    assert element.get("aria-label") == sentence(weights)
     bars = [bar for bar in marks(element, "rect") if place(bar, "height") > 0]
     assert len(bars) == 2
     assert place(bars[0], "height") == pytest.approx(9 * place(bars[1], "height"), rel=0.02)

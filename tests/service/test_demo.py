@@ -61,6 +61,8 @@ def test_simulated_people_answer_in_three_campaigns(tmp_path: Path) -> None:
             listed = api.get("/campaigns").json()["campaigns"]
             assert {(each["id"], each["state"]) for each in listed} == {(id, "open") for id in ids}
             assert {each["kind"] for each in listed} == {"sensing", "sparse", "records"}
+            assert all("simulated" in each["title"] for each in listed)
+            assert all("demonstration" in httpx.get(f"{url}/c/{id}").text for id in ids)
 
             def result(id: str) -> Any:
                 return api.get(f"/campaigns/{id}/results").json()

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
 from crowdveil.errors import ParameterError
+from crowdveil.service.state import Previews
 from crowdveil.service.store import operators
-from crowdveil.service.web import drafts, sign_in
+from crowdveil.service.store.operators import Operator
+from crowdveil.service.web import creating, drafts, sign_in
 from crowdveil.service.web.page import POLICY
+from crowdveil.service.web.session import Session
 from devices import KINDS, Json, create, database_of, fill, until
 from operator_browser import KEY, browser, key_of, post, signed_in
 from serving import Server
@@ -112,7 +119,10 @@ def gathered(server: Server) -> Party:
     assert shared.status_code == 200
     with database_of(server) as connection:
         old = operators.new_token(
-            connection, operators.named(connection, owner.name), lifetime=timedelta(seconds=-1)
+            connection,
+            operators.named(connection, owner.name),
+            lifetime=timedelta(seconds=-1),
+            prefix=operators.SESSION,
         )
     browsers = {
         "nobody": browser(server),
@@ -218,6 +228,39 @@ def test_signing_in_and_out(server: Server, way: str) -> None:
     assert ann.api.get("/campaigns").status_code == 200  # the operator's own token is not
 
 
+def test_a_session_serves_pages_alone_and_prolongs_nothing(server: Server) -> None:
+    ann = somebody(server)
+    session = ann.page.cookies["crowdveil"]
+    with server.client(session) as stolen:
+        assert stolen.get("/campaigns").status_code == 401
+    assert browser(server, Cookie=f"crowdveil={ann.token}").get("/").status_code == 303
+    short = ann.api.post("/tokens", json={"name": ann.name, "password": PASSWORD}).json()["token"]
+    for secret in (session, short):
+        answer = browser(server).post("/sign-in", data={"name": ann.name, "secret": secret})
+        assert answer.status_code == 401
+        assert "set-cookie" not in answer.headers
+
+
+def test_behind_an_unknown_proxy_nobody_signs_in_without_encryption(server: Server) -> None:
+    ann = somebody(server)
+    client = browser(server, Origin=server.url.replace("http:", "https:"))
+    answer = client.post("/sign-in", data={"name": ann.name, "secret": ann.token})
+    assert answer.status_code == 400
+    assert "CROWDVEIL_PROXIES" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[::1", "http://", "null", "ftp://{host}", "http://{host}.example"]
+)
+def test_an_origin_that_is_none_of_ours_is_refused(server: Server, origin: str) -> None:
+    ann = somebody(server)
+    with httpx.Client(base_url=server.url) as client:
+        given = origin.format(host=server.url.removeprefix("http://"))
+        form = {"name": ann.name, "secret": ann.token}
+        assert client.post("/sign-in", data=form, headers={"Origin": given}).status_code == 403
+
+
 def test_over_https_the_cookie_goes_nowhere_else(server: Server) -> None:
     ann = somebody(server)
     client = browser(server, **{"X-Forwarded-Proto": "https"})
@@ -312,7 +355,8 @@ def test_problems_are_pages_for_people_and_json_for_programs(server: Server) -> 
         answer = ann.page.get(path)
         assert answer.status_code == 404
         assert answer.headers["content-type"].startswith("text/html")
-        assert "This was not done" in answer.text
+        assert "Nothing here" in answer.text
+        assert ("Campaigns</a>" in answer.text) == (not path.startswith("/c/"))
         plain = ann.page.get(path, headers={"Accept": "*/*"})
         assert plain.headers["content-type"] == "application/problem+json"
     assert ann.page.get("/api/v1/nothing").headers["content-type"] == "application/problem+json"
@@ -484,3 +528,95 @@ def test_questions_that_cannot_be_read_are_refused(lines: str) -> None:
 def test_objects_that_cannot_be_read_are_refused(lines: str) -> None:
     with pytest.raises(ParameterError):
         drafts.objects_of(lines)
+
+
+def test_numbers_are_written_with_a_point_or_a_comma() -> None:
+    assert drafts.objects_of("a | \N{EURO SIGN} | 4,5:9.5") == [
+        {"name": "a", "unit": "\N{EURO SIGN}", "range": [4.5, 9.5]}
+    ]
+    for text in ("1,500", "1.500,5", "1,500.5", "1,2,3"):  # a thousand and a half, or one and a half?
+        with pytest.raises(ParameterError, match="between thousands"):
+            drafts.objects_of(f"a | dB | 0:{text}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"epsilon": ""}, "epsilon is a number above 0"),
+        ({"epsilon": "0"}, "epsilon is a number above 0"),
+        ({"waves": "0"}, "waves"),
+        ({"low": ""}, "give the lowest and the highest value"),
+        ({"objects": "a\nb | " + "x" * 41}, "line 2 of the list, unit"),
+        ({"title": "x" * 201}, "title"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words_of_the_form(server: Server, fields: Json, said: str) -> None:
+    ann = somebody(server)
+    good = {"title": "t", "objects": "a", "low": "0", "high": "1", "epsilon": "1", "waves": "1"}
+    answer = post(ann.page, "/new/sensing", **{**good, **fields})
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert "--" not in answer.text.replace("<!--", "")
+    assert ann.api.get("/campaigns").json()["campaigns"] == []
+
+
+def test_the_list_tells_what_all_waves_cost(server: Server) -> None:
+    ann = somebody(server)
+    create(ann.api, {**KINDS["sensing"], "epsilon": 1.5, "waves": 4})
+    assert ">6<" in ann.page.get("/").text
+
+
+def test_a_share_left_untouched_counts_for_every_mechanism(server: Server) -> None:
+    ann = somebody(server)
+    form = {"objects": "a\nb\nc", "low": "0", "high": "4", "epsilon": "2", "mechanism": "rr"}
+    assert "answer about 40.0" in post(ann.page, "/new/sparse/preview", **form, sparsity="60").text
+    for wrong in ("x", "100", "-1"):
+        assert "<svg" not in post(ann.page, "/new/sparse/preview", **form, sparsity=wrong).text
+
+
+class Tab:
+    """A request of a page that is there, or gone."""
+
+    def __init__(self, *, gone: bool = False) -> None:
+        self.headers: Json = {}
+        self.gone = gone
+
+    async def is_disconnected(self) -> bool:
+        return self.gone
+
+
+def test_the_newest_preview_of_an_operator_is_computed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, begun, go_on = [], threading.Event(), threading.Event()
+
+    def compute(kind: str, values: Json, _: object) -> Json:
+        computed.append(values["epsilon"])
+        begun.set()
+        assert go_on.wait(20)
+        return {"wrong": None}
+
+    monkeypatch.setattr(creating, "_computed", compute)
+
+    async def ask(service: Any, operator: int, epsilon: str, *, gone: bool = False) -> Any:
+        session = Session(Operator(operator, "x"), "token")
+        return await creating._preview(Tab(gone=gone), service, session, "sensing", {"epsilon": epsilon})  # type: ignore[arg-type]
+
+    async def all_at_once() -> list[Any]:
+        service = SimpleNamespace(previews=Previews())
+        first = asyncio.create_task(ask(service, 1, "first"))
+        await asyncio.to_thread(begun.wait, 20)
+        others = [
+            asyncio.create_task(ask(service, 1, "overtaken")),
+            asyncio.create_task(ask(service, 1, "newest")),
+            asyncio.create_task(ask(service, 2, "of another")),
+            asyncio.create_task(ask(service, 3, "gone", gone=True)),
+        ]
+        await asyncio.sleep(0.05)
+        assert computed == ["first"]  # one at a time
+        go_on.set()
+        answers = await asyncio.gather(first, *others)
+        assert service.previews.newest == {}
+        return answers
+
+    answers = asyncio.run(all_at_once())
+    assert computed == ["first", "newest", "of another"]
+    assert [answer["wrong"] is None for answer in answers] == [True, False, True, True, False]

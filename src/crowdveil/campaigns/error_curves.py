@@ -144,7 +144,7 @@ def _sensing(kind: Sensing) -> tuple[Errors, str, str]:
 def _sparse(kind: Sparse, request: Mapping[str, Any]) -> tuple[Errors, str, str]:
     """With the mechanism that would be chosen at each epsilon for the expected number of people."""
     objects, domain = len(kind.items.listed), kind.cell_mechanism.domain
-    sparsity = float(options_of(request).get("sparsity", SPARSITY))
+    sparsity = float(options_of(request).get("sparsity", request.get("sparsity", SPARSITY)))
     limits = Range(float(domain.low), float(domain.high))
     slots = kind.description.mechanism == "slots"
     asked = {**request, "mechanism": "slots"} if slots else request

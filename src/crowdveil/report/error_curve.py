@@ -10,7 +10,7 @@ from crowdveil.arrays import Floats
 from crowdveil.errors import ParameterError
 from crowdveil.report.axes import padded
 from crowdveil.report.charts import Chart
-from crowdveil.report.drawing import BLUE, room, text
+from crowdveil.report.drawing import BLUE, room, text, titled
 from crowdveil.report.language import say
 from crowdveil.report.numbers import count, number
 
@@ -29,7 +29,8 @@ def error_curve(
     """A curve of errors for each number of people; the curve of `people` stands out, with a dot at `epsilon`.
 
     Errors that are not finite and above 0 leave a gap. The axis of epsilon is logarithmic, and so is the axis
-    of errors if they span more than a factor of 10. `label` tells what is measured, with its unit.
+    of errors if they span more than a factor of 10. `label` tells what is measured, with its unit: it is in
+    the chart's title, and as it is long the page writes it above the chart.
     """
     label = say("expected error") if label is None else label
     epsilons = np.asarray(epsilons, dtype=np.float64)
@@ -57,9 +58,7 @@ def error_curve(
     _name_curves(chart, curves, names, people)
     if epsilon is not None:
         _mark(chart, epsilons, curves.get(people) if people is not None else None, epsilon)
-    return chart.svg(
-        say("epsilon (smaller is more private)"), label, say("{label} over epsilon", label=label)
-    )
+    return chart.svg(say("epsilon (smaller is more private)"), "", say("{label} over epsilon", label=label))
 
 
 def _usable(curve: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -89,7 +88,7 @@ def _name_curves(
 
 
 def _mark(chart: Chart, epsilons: Floats, curve: Floats | None, epsilon: float) -> None:
-    """Mark the current choice: a line at its epsilon and a dot on its curve, with the error in numbers."""
+    """Mark the current choice: a line at its epsilon and a dot on its curve, which tells the error."""
     if not chart.across.low <= epsilon <= chart.across.high:
         return
     x = chart.across.place(epsilon)
@@ -99,14 +98,6 @@ def _mark(chart: Chart, epsilons: Floats, curve: Floats | None, epsilon: float) 
         return
     error = float(np.exp(np.interp(np.log(epsilon), np.log(epsilons), np.log(curve))))
     y = chart.up.place(error)
-    chart.marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{BLUE}" stroke="currentColor"/>')
-    anchor, aside = ("end", -8) if x > (chart.across.start + chart.across.end) / 2 else ("start", 8)
     words = say("{error} at epsilon {epsilon}", error=number(error, 3), epsilon=number(epsilon, 3))
-    chart.marks.append(
-        text(
-            f"{x + aside:.1f}",
-            max(y - 9, chart.up.end + 10),
-            words,
-            f'class="halo" text-anchor="{anchor}" font-weight="700"',
-        )
-    )
+    dot = f'cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{BLUE}" stroke="currentColor"'
+    chart.marks.append(f"<circle {dot}>{titled(words)}</circle>")

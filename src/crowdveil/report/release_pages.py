@@ -18,7 +18,7 @@ from crowdveil.report.charts import density_chart, histogram_chart
 from crowdveil.report.dot_plot import Estimate, dot_plot
 from crowdveil.report.numbers import interval
 from crowdveil.report.page import environment
-from crowdveil.report.weights_chart import weights_chart
+from crowdveil.report.weights_chart import sentence, weights_chart
 
 ROWS_SHOWN = 200
 PICTURES = 6
@@ -136,6 +136,7 @@ def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
     claims_per_user = claims.claims_per_user()
     return {
         "picture": weights_chart(weights.user),
+        "words": sentence(weights.user),
         "least": [
             {
                 "user": claims.users[int(s)],

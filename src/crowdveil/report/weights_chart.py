@@ -22,23 +22,26 @@ def half_of_weight(weights: Floats) -> int:
 
 
 def weights_chart(weights: Floats) -> str:
-    """A histogram of users' weights; bars of those who carry half of the total weight stand out."""
+    """A histogram of users' weights, relative to their mean; who carry half of the total weight stand out.
+
+    The page writes `sentence` beside it.
+    """
     weights = _checked(weights)
+    if weights.size and weights.max() > 0:
+        weights = weights / weights.mean()
     if not weights.size:
         return scaled(200, 24, say("no users"), text("4", 16, say("no users")))
     carriers = half_of_weight(weights)
     bins = min(40, max(10, int(np.sqrt(weights.size))))
     largest = float(weights.max()) or 1.0
     heights, edges = np.histogram(weights, bins, (0.0, max(largest, 1e-300)))
-    chart = Chart((0.0, 0.0), (float(edges[-1]), 1.25 * float(heights.max())))
+    chart = Chart((0.0, 0.0), (float(edges[-1]), 1.05 * float(heights.max())))
     least = float(np.sort(weights)[-carriers]) if carriers else np.inf
     colours = [BLUE if edge > least else _REST for edge in edges[1:].tolist()]
     if carriers:
         colours[-1] = BLUE
     chart.bars(edges, heights.astype(np.float64), colours)
-    words = sentence(weights)
-    chart.marks.append(text(f"{chart.left + 6}", 22, words.removesuffix("."), 'fill="currentColor"'))
-    return chart.svg(say("weight"), say("users"), words)
+    return chart.svg(say("weight (1 is the mean)"), say("users"), sentence(weights))
 
 
 def sentence(weights: Floats) -> str:

@@ -46,14 +46,14 @@ SCHEMA: dict[str, Any] = {
 }
 SAMPLES: tuple[dict[str, Any], ...] = (
     {
-        "title": "Noise in our streets at night",
+        "title": "Noise in our streets at night (simulated)",
         "kind": "sensing",
         "objects": [{"name": name, "unit": "dB"} for name in STREETS],
         "range": [30, 90],
         "epsilon": 2.0,
     },
     {
-        "title": "Side effects of a medicine, from 0 (hardly) to 4 (severe)",
+        "title": "Side effects of a medicine, from 0 (hardly) to 4 (severe) (simulated)",
         "kind": "sparse",
         "objects": list(EFFECTS),
         "range": [0, 4],
@@ -61,7 +61,7 @@ SAMPLES: tuple[dict[str, Any], ...] = (
         "options": {"sparsity": 0.75},
     },
     {
-        "title": "How people come to work",
+        "title": "How people come to work (simulated)",
         "kind": "records",
         "schema": SCHEMA,
         "epsilon": 4.0,
@@ -99,7 +99,9 @@ def settings_of(settings: Settings, folder: Path) -> Settings:
         loopback = False
     if not loopback:
         raise ParameterError("a demonstration is for this machine alone: leave --host at 127.0.0.1")
-    return settings.model_copy(update={"database": f"sqlite:///{folder / 'demo.sqlite3'}", "worker": True})
+    return settings.model_copy(
+        update={"database": f"sqlite:///{folder / 'demo.sqlite3'}", "worker": True, "demo": True}
+    )
 
 
 def prepare(settings: Settings, folder: Path) -> Demo:
@@ -113,7 +115,9 @@ def prepare(settings: Settings, folder: Path) -> Demo:
             for request in SAMPLES:
                 asked = campaigns.asked(request)
                 kept = campaigns.create(connection, operator, asked, retention=None, round_hours=None)
+                operators.note(connection, NAME, "create", kept.id)
                 campaigns.move(connection, kept, "open")
+                operators.note(connection, NAME, "change", kept.id, "state: open")
                 opened[kept.id] = asked.title
             return Demo(folder, operators.new_token(connection, operator), opened)
     finally:

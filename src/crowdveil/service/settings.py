@@ -34,4 +34,5 @@ class Settings(BaseSettings):
     )
     connections: int = Field(default=1000, ge=1, description="Of one process, at once.")
     batch_lines: int = Field(default=10_000, ge=1)
+    demo: bool = Field(default=False, description="Set by --demo: pages say that people are simulated.")
     worker: bool = Field(default=True, description="Whether this server stands for the background work.")

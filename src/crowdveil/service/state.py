@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from starlette.concurrency import run_in_threadpool
@@ -18,6 +19,14 @@ MOST_KNOWN = 10_000
 
 
 @dataclass(eq=False)
+class Previews:
+    """Previews of new campaigns: one is computed at a time, and of each operator's the newest alone."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    newest: dict[int, object] = field(default_factory=dict)  # requests by the operator's id
+
+
+@dataclass(eq=False)
 class State:
     """The database, the way in for reports, limits, and campaigns that were looked up before.
 
@@ -29,6 +38,7 @@ class State:
     intake: Intake
     limits: Limits
     readiness: Readiness
+    previews: Previews = field(default_factory=Previews)
     _known: dict[str, Opened] = field(default_factory=dict)
 
     @classmethod

@@ -34,10 +34,10 @@ def sign_in(body: SignIn, service: Service, request: Request) -> TokenOut:
     return TokenOut(name=operator.name, token=token, expires=times.text_of(datetime.now(UTC) + LIFETIME))
 
 
-def new_session(service: State, operator: Operator) -> str:
+def new_session(service: State, operator: Operator, prefix: str = operators.PREFIX) -> str:
     """A token for twelve hours; the journal has the sign-in."""
     with service.database.writing() as connection:
-        token = operators.new_token(connection, operator, lifetime=LIFETIME)
+        token = operators.new_token(connection, operator, lifetime=LIFETIME, prefix=prefix)
         operators.note(connection, operator.name, "sign in")
     return token
 

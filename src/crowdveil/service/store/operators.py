@@ -19,7 +19,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.service.store import times
 from crowdveil.service.store.schema import journal, operators, roles, tokens
 
-PREFIX = "cvo_"  # whoever finds one in a log knows what it is
+PREFIX, SESSION = "cvo_", "cvs_"  # whoever finds one in a log knows what it is; the second is in a cookie
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 _hasher = PasswordHasher()
 
@@ -96,12 +96,14 @@ def check_password(connection: Connection, name: str, password: str) -> Operator
     return Operator(row.id, row.name)
 
 
-def new_token(connection: Connection, operator: Operator, *, lifetime: timedelta | None = None) -> str:
+def new_token(
+    connection: Connection, operator: Operator, *, lifetime: timedelta | None = None, prefix: str = PREFIX
+) -> str:
     """A token, which is shown this once: only its digest is kept. The operator's expired ones go away."""
     connection.execute(
         delete(tokens).where(tokens.c.operator == operator.id, tokens.c.expires <= times.now())
     )
-    token = PREFIX + secrets.token_urlsafe(32)
+    token = prefix + secrets.token_urlsafe(32)
     ends = None if lifetime is None else times.text_of(datetime.now(UTC) + lifetime)
     connection.execute(
         insert(tokens).values(digest=_digest(token), operator=operator.id, created=times.now(), expires=ends)
@@ -114,8 +116,12 @@ def end_token(connection: Connection, token: str) -> None:
     connection.execute(delete(tokens).where(tokens.c.digest == _digest(token)))
 
 
-def of_token(connection: Connection, token: str) -> Operator | None:
-    """The operator who has this token."""
+def of_token(
+    connection: Connection, token: str, *, prefix: str = PREFIX, lasting: bool = False
+) -> Operator | None:
+    """The operator who has this token, if it is of this sort; with `lasting`, if it never expires."""
+    if not token.startswith(prefix):
+        return None
     digest = _digest(token)
     row = connection.execute(
         select(operators.c.id, operators.c.name, tokens.c.digest, tokens.c.expires)
@@ -124,7 +130,7 @@ def of_token(connection: Connection, token: str) -> Operator | None:
     ).first()
     if row is None or not hmac.compare_digest(bytes(row.digest), digest):
         return None
-    if row.expires is not None and row.expires <= times.now():
+    if row.expires is not None and (lasting or row.expires <= times.now()):
         return None
     return Operator(row.id, row.name)
 

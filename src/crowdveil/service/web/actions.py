@@ -1,6 +1,7 @@
 """What operators do on their pages: each form is one request of the API, made for whoever signed in.
 
 After a form that changed something the browser is led to a page, so that loading it again changes nothing.
+Invitations are the exception: they are shown in the answer itself, as they can be had only once.
 """
 
 from __future__ import annotations
@@ -30,8 +31,16 @@ def model_of(model: type[Model], **values: Any) -> Model:
     try:
         return model(**values)
     except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors(include_input=False)[0]["loc"])
-        raise Refused(422, "invalid", f"{where or 'the form'} cannot be used as it is") from None
+        first = max(error.errors(include_input=False), key=lambda each: len(each["loc"]))
+        raise Refused(422, "invalid", f"{_place(first['loc'])}: {first['msg'].lower()}") from None
+
+
+def _place(place: tuple[int | str, ...]) -> str:
+    """Where in a form something is wrong: a field, or a line of the list and a part of it."""
+    if place[:1] == ("objects",) and len(place) > 1:
+        part = place[-1] if len(place) > 2 and place[-1] != "str" else "name"
+        return f"line {int(place[1]) + 1} of the list, {part}"
+    return str(place[0]) if place else "this form"
 
 
 def whole(fields: Fields, name: str) -> int:
@@ -57,8 +66,11 @@ def change(service: Service, session: Seated, campaign: OwnedHere, fields: Poste
     if "published" in fields:
         values["published"] = fields["published"] == "yes"
     if "retention" in fields:
-        values["retention"] = fields["retention"].strip() or None
-    api.change(model_of(CampaignPatch, **values), service, session.operator, campaign)
+        day = fields["retention"].strip()
+        if day != (campaign.to_dict()["retention"] or "")[:10]:  # a time of that day stays
+            values["retention"] = day or None
+    if values:
+        api.change(model_of(CampaignPatch, **values), service, session.operator, campaign)
     return _back(campaign.id)
 
 
@@ -78,7 +90,10 @@ def invite(
 def share(service: Service, session: Seated, campaign: OwnedHere, fields: Posted) -> Response:
     """Make another operator an owner or a viewer, or take the role away."""
     body = model_of(RoleIn, role=fields.get("role", ""))
-    api.share(fields.get("name", "").strip(), body, service, session.operator, campaign)
+    name = fields.get("name", "").strip()
+    api.share(name, body, service, session.operator, campaign)
+    if name == session.operator.name and body.role == "none":
+        return RedirectResponse("/", 303)
     return _back(campaign.id, "/people")
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import threading
 from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from crowdveil.errors import CrowdveilError
+from crowdveil.report import numbers
 from crowdveil.report.language import speaking
 from crowdveil.service.api import campaigns as api
 from crowdveil.service.auth import Service
 from crowdveil.service.problems import Refused
+from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
-from crowdveil.service.web.drafts import KINDS, MECHANISMS, UNITS, first_values, request_of
+from crowdveil.service.web.drafts import KINDS, MECHANISMS, UNITS, first_values, request_of, sparsity_of
 from crowdveil.service.web.guesses import guesses
 from crowdveil.service.web.page import page, texts_of
 from crowdveil.service.web.session import Fields, Posted, Seated, Session
@@ -44,17 +46,19 @@ def create(kind: str, request: Request, service: Service, session: Seated, field
 
 
 @router.post("/new/{kind}/look")
-def look(kind: str, request: Request, session: Seated, fields: Posted) -> Response:
+async def look(kind: str, request: Request, service: Service, session: Seated, fields: Posted) -> Response:
     """The form with what it would promise, for browsers without scripts."""
     values = first_values(_known(kind)) | dict(fields)
-    return _form(request, session, kind, values, None, preview=_preview(request, kind, values))
+    shown = await _preview(request, service, session, kind, values)
+    return _form(request, session, kind, values, None, preview=shown)
 
 
 @router.post("/new/{kind}/preview")
-def preview(kind: str, request: Request, session: Seated, fields: Posted) -> Response:
+async def preview(kind: str, request: Request, service: Service, session: Seated, fields: Posted) -> Response:
     """What the campaign would promise, what could still be guessed, and the error to expect."""
     values = first_values(_known(kind)) | dict(fields)
-    return page(request, "preview.html", session=session, kind=kind, preview=_preview(request, kind, values))
+    shown = await _preview(request, service, session, kind, values)
+    return page(request, "preview.html", session=session, kind=kind, preview=shown)
 
 
 def _form(
@@ -81,25 +85,38 @@ def _form(
     )
 
 
-def _preview(request: Request, kind: str, values: Fields) -> dict[str, Any]:
-    """The promise and the curve, or what is missing."""
+async def _preview(
+    request: Request, service: State, session: Session, kind: str, values: Fields
+) -> dict[str, Any]:
+    """The promise and the curve, or what is missing.
+
+    One is computed at a time, as each keeps a processor busy for a second; whoever waits takes no thread. Of
+    an operator's requests the newest alone is computed, and none whose browser has gone.
+    """
+    previews, operator = service.previews, session.operator.id
+    previews.newest[operator] = request
+    try:
+        async with previews.lock:
+            if previews.newest.get(operator) is not request or await request.is_disconnected():
+                return {"wrong": texts_of(request)("op.preview.busy")}
+            return await run_in_threadpool(_computed, kind, values, texts_of(request))
+    finally:
+        if previews.newest.get(operator) is request:
+            del previews.newest[operator]
+
+
+def _computed(kind: str, values: Fields, texts: Texts) -> dict[str, Any]:
     try:
         body = request_of(kind, {**values, "title": "-"})
         asked = body.model_dump(by_alias=True, exclude_none=True)
         campaign = campaigns.asked(asked)
+        if kind == "sparse":
+            asked["sparsity"] = sparsity_of(values)
     except (CrowdveilError, Refused) as error:
         return {"wrong": _words(error)}
-    curve = _curve(json.dumps(asked), texts_of(request))
+    with speaking(texts.spoken):
+        curve = _drawn(json.dumps(asked), texts.language)
     return {"guesses": guesses(campaign.guarantee), "curve": curve, "wrong": None}
-
-
-_ONE_AT_A_TIME = threading.Lock()
-
-
-def _curve(asked: str, texts: Texts) -> dict[str, str] | None:
-    """The picture of the error to expect; one at a time, as each keeps a processor busy for a second."""
-    with _ONE_AT_A_TIME, speaking(texts.spoken):
-        return _drawn(asked, texts.language)
 
 
 @lru_cache(maxsize=64)
@@ -113,7 +130,15 @@ def _drawn(asked: str, language: str) -> dict[str, str] | None:  # noqa: ARG001
     svg = error_curve(
         curves.epsilons, curves.errors, epsilon=curves.epsilon, people=curves.people, label=curves.label
     )
-    return {"svg": svg, "assumes": curves.assumptions}
+    at = numbers.number(float(curves.errors[curves.people][curves.epsilons == curves.epsilon][0]), 2)
+    return {
+        "svg": svg,
+        "label": curves.label,
+        "people": numbers.count(curves.people),
+        "epsilon": numbers.number(curves.epsilon),
+        "error": at,
+        "assumes": curves.assumptions,
+    }
 
 
 def _words(error: CrowdveilError | Refused) -> str:

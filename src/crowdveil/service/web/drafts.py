@@ -10,9 +10,11 @@ Objects and questions are lines of text, so that a list can be pasted:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from crowdveil.campaigns.request import SPARSITY
 from crowdveil.errors import ParameterError
 from crowdveil.service.models import CampaignIn
 from crowdveil.service.web.actions import model_of
@@ -27,6 +29,7 @@ MECHANISMS = {
 }
 EPSILONS = {"sensing": "2", "sparse": "3", "records": "4"}
 MOST_LINES = 10_000
+THOUSANDS = re.compile(r",\d{3}(?!\d)|[.,].*[.,]")
 
 
 def first_values(kind: str) -> dict[str, str]:
@@ -56,10 +59,10 @@ def request_of(kind: str, fields: Fields) -> CampaignIn:
         "title": fields.get("title", "").strip(),
         "kind": kind,
         "mechanism": fields.get("mechanism") or "auto",
-        "epsilon": _number(fields, "epsilon"),
+        "epsilon": _needed(fields, "epsilon"),
         "unit": fields.get("unit") or None,
         "admission": fields.get("admission") or "open",
-        "waves": _whole(fields, "waves") or 1,
+        "waves": _whole(fields, "waves"),
         "people": _whole(fields, "people"),
         "retention": fields.get("retention", "").strip() or None,
     }
@@ -70,11 +73,24 @@ def request_of(kind: str, fields: Fields) -> CampaignIn:
         low, high = _number(fields, "low"), _number(fields, "high")
         asked["objects"] = objects_of(fields.get("objects", ""))
         asked["range"] = None if low is None or high is None else [low, high]
+        if asked["range"] is None and any(
+            isinstance(each, str) or "range" not in each for each in asked["objects"]
+        ):
+            raise ParameterError("give the lowest and the highest value")
         asked["about"] = fields.get("about") or "facts"
     if kind == "sparse" and _takes_sparsity(asked["mechanism"], asked["unit"]):
-        sparsity = _number(fields, "sparsity")
-        asked["options"] = None if sparsity is None else {"sparsity": sparsity / 100}
-    return model_of(CampaignIn, **asked)
+        asked["options"] = {"sparsity": sparsity_of(fields)}
+    return model_of(CampaignIn, **{name: value for name, value in asked.items() if value is not None})
+
+
+def sparsity_of(fields: Fields) -> float:
+    """The expected share of cells without an answer."""
+    sparsity = _number(fields, "sparsity")
+    if sparsity is None:
+        return SPARSITY
+    if not 0 <= sparsity < 100:
+        raise ParameterError("the share left untouched is a number from 0 to below 100, in percent")
+    return sparsity / 100
 
 
 def _takes_sparsity(mechanism: str, unit: str | None) -> bool:
@@ -153,6 +169,13 @@ def _lines(text: str) -> list[str]:
     return found
 
 
+def _needed(fields: Fields, name: str) -> float:
+    number = _number(fields, name)
+    if number is None or number <= 0:
+        raise ParameterError(f"{name} is a number above 0")
+    return number
+
+
 def _number(fields: Fields, name: str) -> float | None:
     text = fields.get(name, "").strip()
     return _float(text, name) if text else None
@@ -166,8 +189,11 @@ def _whole(fields: Fields, name: str) -> int | None:
 
 
 def _float(text: str, what: str) -> float:
+    """A number with a decimal point or a decimal comma; what could be either is refused."""
+    if THOUSANDS.search(text):
+        raise ParameterError(f"{what} is a number without marks between thousands, such as 1500 or 1.5")
     try:
-        number = float(text.strip())
+        number = float(text.strip().replace(",", "."))
     except ValueError:
         raise ParameterError(f"{what} is a number") from None
     if number - number != 0:

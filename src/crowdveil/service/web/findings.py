@@ -10,10 +10,10 @@ import polars as pl
 from crowdveil.campaigns.results import LEVEL
 from crowdveil.files.exact_paths import scan_parquet
 from crowdveil.report.campaign_page import estimates
-from crowdveil.report.dot_plot import dot_plot
-from crowdveil.report.marginal_charts import marginals
+from crowdveil.report.dot_plot import Estimate, dot_plot
+from crowdveil.report.marginal_charts import MOST_VALUES, marginals
 from crowdveil.report.numbers import interval
-from crowdveil.report.weights_chart import weights_chart
+from crowdveil.report.weights_chart import sentence, weights_chart
 from crowdveil.service.api.results import current, opened
 from crowdveil.service.state import State
 from crowdveil.service.store import results
@@ -21,6 +21,7 @@ from crowdveil.service.store.campaigns import Kept
 
 ROWS_SHOWN = 200
 RECORDS_SHOWN = 10
+FEWEST_USERS = 20  # of whom a chart of weights says something
 
 
 def shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
@@ -35,6 +36,11 @@ def shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
         return {
             **values,
             "charts": marginals(tables),
+            "large": [
+                (table["columns"][0], len(table["labels"][0]))
+                for table in tables
+                if len(table["columns"]) == 1 and len(table["labels"][0]) > MOST_VALUES
+            ],
             "synthetic": None if table is None else table.head(RECORDS_SHOWN).collect(),
         }
     listed = estimates(document, found)
@@ -45,10 +51,12 @@ def shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
         "plot": dot_plot(listed) if listed else None,
         "rows": [
             (each, interval(each.value, *(each.ends or (each.lower, each.upper))))
-            for each in listed[:ROWS_SHOWN]
+            for each in sorted(listed, key=Estimate.rank)[:ROWS_SHOWN]
         ],
         "objects": len(listed),
-        "weights": None if users is None else weights_chart(users),
+        "unheard": len(document.get("objects", [])) - len(listed),
+        "weights": None if users is None or users.size < FEWEST_USERS else weights_chart(users),
+        "half": None if users is None else sentence(users),
     }
 
 

@@ -21,11 +21,16 @@ def right_at_most(level: Mapping[str, Any]) -> float:
     return rounded_up(right_guesses(level["epsilon"], level["delta"]))
 
 
+def own_level(guarantee: Mapping[str, Any], levels: str = "all_waves") -> Mapping[str, Any]:
+    """The level of the unit that a campaign protects, over all waves or in one (`levels`)."""
+    chosen: Mapping[str, Any] = guarantee[levels][-1 if guarantee["unit"] == "person" else 0]
+    return chosen
+
+
 def guesses(guarantee: Mapping[str, Any]) -> list[dict[str, Any]]:
     """For each level of a guarantee, after all waves: bounds on guesses and, without a delta, on beliefs."""
     return [
         {
-            "hidden": level["hidden"],
             "epsilon": level["epsilon"],
             "right": right_at_most(level),
             "beliefs": [

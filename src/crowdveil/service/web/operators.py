@@ -12,7 +12,7 @@ from crowdveil.service.auth import Service
 from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.campaigns import MOVES, Kept
-from crowdveil.service.web.guesses import guesses
+from crowdveil.service.web.guesses import guesses, own_level
 from crowdveil.service.web.page import page, texts_of
 from crowdveil.service.web.session import Seated, Session, ViewedHere
 
@@ -30,6 +30,7 @@ def listed(request: Request, service: Service, session: Seated) -> Response:
             {
                 **kept.to_dict(),
                 "reports": sum(wave["reports"] for wave in campaigns.waves_of(connection, kept)),
+                "spent": own_level(kept.to_dict()["guarantee"])["epsilon"],
             }
             for kept, _ in mine
         ]

@@ -80,7 +80,8 @@ def page(
     """
     texts = texts_of(request)
     with speaking(texts.spoken):
-        content = _templates().get_template(template).render(t=texts, session=session, **values)
+        demo = request.app.state.service.settings.demo
+        content = _templates().get_template(template).render(t=texts, session=session, demo=demo, **values)
     headers = {
         "Content-Security-Policy": POLICY,
         "Content-Language": texts.language,

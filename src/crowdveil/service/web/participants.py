@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -15,7 +15,7 @@ from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.web import assets
-from crowdveil.service.web.guesses import right_at_most
+from crowdveil.service.web.guesses import own_level, right_at_most
 from crowdveil.service.web.page import POLICY, page
 from crowdveil.service.web.texts import wanted
 
@@ -49,16 +49,11 @@ async def take_part(id: str, service: Service, request: Request) -> Response:
         document=document,
         guarantee=guarantee,
         asked=ASKED[document["kind"]],
-        guess=_guess(guarantee, guarantee["all_waves"]),
-        once=_guess(guarantee, guarantee["levels"]),
+        guess=right_at_most(own_level(guarantee)),
+        once=right_at_most(own_level(guarantee, "levels")),
         guessed=_guessed(document),
         script_texts=texts.beginning("script."),
     )
-
-
-def _guess(guarantee: Mapping[str, Any], levels: Sequence[Mapping[str, Any]]) -> float:
-    """How often a guess about what is protected is right at most, at these levels; rounded up."""
-    return right_at_most(levels[-1 if guarantee["unit"] == "person" else 0])
 
 
 def _guessed(document: Mapping[str, Any]) -> str:

@@ -19,9 +19,24 @@ def wants_page(request: Request) -> bool:
 
 def problem_page(request: Request, refusal: Refusal) -> Response:
     """What was wrong, in words, and a way on."""
-    answer = page(request, "problem.html", refusal.status, refusal=refusal)
+    answer = page(
+        request,
+        "problem.html",
+        refusal.status,
+        refusal=refusal,
+        done=request.method != "GET",
+        back=_page_before(request),
+        public=request.url.path.startswith("/c/"),
+    )
     answer.headers.update(refusal.headers)
     return answer
+
+
+def _page_before(request: Request) -> str | None:
+    """The page of ours that the form was on, if the browser says so."""
+    start = f"{request.url.scheme}://{request.headers.get('host', '')}/"
+    before = request.headers.get("referer", "")
+    return "/" + before.removeprefix(start) if before.startswith(start) else None
 
 
 async def lead_to_sign_in(request: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request, Response
 
@@ -21,7 +21,7 @@ from crowdveil.service.auth import Service, with_role
 from crowdveil.service.problems import Refused
 from crowdveil.service.store import operators
 from crowdveil.service.store.campaigns import Kept
-from crowdveil.service.store.operators import Operator
+from crowdveil.service.store.operators import SESSION, Operator
 
 MOST_FIELDS = 100
 FORM = "application/x-www-form-urlencoded"
@@ -79,7 +79,7 @@ def session_of(request: Request, service: Service) -> Session | None:
     if not token:
         return None
     with service.database.reading() as connection:
-        operator = operators.of_token(connection, token)
+        operator = operators.of_token(connection, token, prefix=SESSION)
     if operator is None:
         return None
     service.limits.check("requests", f"operator {operator.id}")
@@ -105,7 +105,7 @@ def check_origin(request: Request) -> None:
     if site is not None:
         own = site == "same-origin"
     else:  # browsers of before 2023
-        own = origin is not None and urlsplit(origin).netloc == request.headers.get("host")
+        own = origin in [f"{scheme}://{request.headers.get('host')}" for scheme in ("http", "https")]
     if not own:
         raise Refused(403, "form", "this form did not come from a page of this service")
 

@@ -8,9 +8,10 @@ from fastapi.responses import RedirectResponse
 from crowdveil.service.api.addresses import address_of
 from crowdveil.service.api.operators import end_session, new_session
 from crowdveil.service.auth import Service
+from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
 from crowdveil.service.store import operators
-from crowdveil.service.store.operators import PREFIX, Operator
+from crowdveil.service.store.operators import PREFIX, SESSION, Operator
 from crowdveil.service.web.page import page
 from crowdveil.service.web.session import (
     AnyForm,
@@ -38,12 +39,19 @@ def ask(request: Request, session: PerhapsSignedIn, next: str = "/") -> Response
 def sign_in(request: Request, service: Service, fields: AnyForm) -> Response:
     """With a name, and a password or an operator's token."""
     service.limits.check("sign-ins", address_of(request))
+    if request.headers.get("origin", "").startswith("https://") and request.url.scheme == "http":
+        raise Refused(
+            400,
+            "proxy",
+            "this page came over HTTPS, through a proxy that the server does not know: whoever runs the "
+            "server names its address in CROWDVEIL_PROXIES, so that the sign-in can be kept to HTTPS",
+        )
     operator = known(service, fields.get("name", ""), fields.get("secret", ""))
     onward = local(fields.get("next", "/"))
     if operator is None:
         return _form(request, onward, 401, wrong=True, name=fields.get("name", "")[:LONGEST_NAME])
     response = RedirectResponse(onward, 303)
-    set_cookie(request, response, new_session(service, operator))
+    set_cookie(request, response, new_session(service, operator, SESSION))
     return response
 
 
@@ -57,13 +65,13 @@ def sign_out(request: Request, service: Service, session: Seated, fields: Posted
 
 
 def known(service: State, name: str, secret: str) -> Operator | None:
-    """The operator of that name and password, or that name and token."""
+    """The operator of that name and password, or that name and token; no token lives longer by it."""
     if len(name) > LONGEST_NAME or not 1 <= len(secret) <= LONGEST_SECRET:
         return None
     with service.database.reading() as connection:
         if not secret.startswith(PREFIX):
             return operators.check_password(connection, name, secret)
-        operator = operators.of_token(connection, secret)
+        operator = operators.of_token(connection, secret, lasting=True)
         return operator if operator is not None and operator.name == name else None
 
 

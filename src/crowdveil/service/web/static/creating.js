@@ -24,15 +24,18 @@ async function preview() {
       ...{ method: 'POST', body, signal: asking.signal, headers: { Accept: 'text/html' }, redirect: 'error' },
     });
     if (answer.ok) part.innerHTML = await answer.text(); // from our own server, which escapes what others wrote
+    else part.textContent = part.dataset.failed ?? '';
     part.setAttribute('aria-busy', 'false');
-  } catch {
-    // a later one is on its way, or there is no connection: what is there stays
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') return; // a later one is on its way
+    part.textContent = part.dataset.failed ?? '';
+    part.setAttribute('aria-busy', 'false');
   }
 }
 
 /** The slider is the logarithm of epsilon, so that small ones have room. */
 function follow() {
-  slider.value = String(Math.log10(Math.max(Number(epsilon.value) || 1, 1e-9)));
+  slider.value = String(Math.log10(Math.max(Number(epsilon.value.replace(',', '.')) || 1, 1e-9)));
   slider.setAttribute('aria-valuetext', epsilon.value);
 }
 
@@ -45,6 +48,8 @@ slider.addEventListener('input', () => {
 epsilon.addEventListener('input', follow);
 form.addEventListener('input', () => {
   clearTimeout(timer);
+  asking?.abort();
+  part.textContent = part.dataset.computing ?? ''; // what stood there was about other values
   timer = setTimeout(() => void preview(), AFTER);
 });
 if (form.querySelector('textarea')?.value) void preview();
