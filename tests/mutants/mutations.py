@@ -1789,7 +1789,7 @@ PAGES = (
     ),
     Mutation(
         "signing in leads to another site",
-        "service/web/sign_in.py",
+        "service/web/page.py",
         ' and not address.startswith("//")',
         "",
         ("service/test_operator_pages.py::test_nobody_is_led_to_another_site",),

@@ -42,6 +42,12 @@ def test_the_choice_is_marked_on_its_curve() -> None:
     assert "0.3 at epsilon 1" in "".join(dot.itertext())
 
 
+def test_one_person_is_a_person() -> None:
+    epsilons = np.array([0.5, 1.0, 2.0])
+    element = parsed(error_curve(epsilons, {1: 3 / epsilons, 10: 1 / epsilons}))
+    assert {"1 person", "10 people"} <= set(words(element))
+
+
 def test_a_choice_outside_the_axis_or_without_a_curve_has_no_dot() -> None:
     for epsilon, people in ((50.0, 100), (1.0, 7), (1.0, None)):
         element = parsed(error_curve(EPSILONS, {100: 1 / EPSILONS}, epsilon=epsilon, people=people))

@@ -31,9 +31,16 @@ def test_the_chart_says_how_few_carry_half() -> None:
     assert sentence(weights) == "Half of the weight: 10 of 100 users (10.0\N{NO-BREAK SPACE}%)."
     assert element.get("aria-label") == sentence(weights)
     bars = [bar for bar in marks(element, "rect") if place(bar, "height") > 0]
-    assert len(bars) == 2
-    assert place(bars[0], "height") == pytest.approx(9 * place(bars[1], "height"), rel=0.02)
+    others, all_carriers, carriers = bars
+    assert place(others, "height") == pytest.approx(9 * place(carriers, "height"), rel=0.02)
+    assert place(all_carriers, "height") == place(carriers, "height")
+    assert [bar.get("fill") == BLUE for bar in bars] == [False, False, True]
+
+
+def test_equal_weights_are_half_blue() -> None:
+    bars = [bar for bar in marks(parsed(weights_chart(np.ones(500))), "rect") if place(bar, "height") > 0]
     assert [bar.get("fill") == BLUE for bar in bars] == [False, True]
+    assert place(bars[0], "height") == pytest.approx(2 * place(bars[1], "height"), rel=0.02)
 
 
 @pytest.mark.parametrize("weights", [[], [0.0], [0.0, 0.0], [1.0], [2.0] * 7, [1e-300, 1e300], [5e-324]])

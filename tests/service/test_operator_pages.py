@@ -21,10 +21,10 @@ from crowdveil.errors import ParameterError
 from crowdveil.service.state import Previews
 from crowdveil.service.store import operators
 from crowdveil.service.store.operators import Operator
-from crowdveil.service.web import creating, drafts, sign_in
-from crowdveil.service.web.page import POLICY
+from crowdveil.service.web import creating, drafts
+from crowdveil.service.web.page import POLICY, local
 from crowdveil.service.web.session import Session
-from devices import KINDS, Json, create, database_of, fill, until
+from devices import KINDS, Json, create, database_of, fill, send, until
 from operator_browser import KEY, browser, key_of, post, signed_in
 from serving import Server
 
@@ -283,7 +283,7 @@ def test_a_wrong_secret_is_refused_and_not_shown(server: Server) -> None:
     ):
         answer = browser(server).post("/sign-in", data={"name": name, "secret": secret})
         assert answer.status_code == 401
-        assert "No operator has this name and password" in answer.text
+        assert "This name does not go with this password or token" in answer.text
         assert "set-cookie" not in answer.headers
         assert not secret or secret not in answer.text
 
@@ -301,14 +301,14 @@ def test_a_wrong_secret_is_refused_and_not_shown(server: Server) -> None:
     ],
 )
 def test_nobody_is_led_to_another_site(asked: str, led: str) -> None:
-    assert sign_in.local(asked) == led
+    assert local(asked) == led
 
 
 def test_whoever_signs_in_comes_back_to_the_very_page(server: Server) -> None:
     ann, path = somebody(server), "/campaigns/x/results?wave=2"
     led = browser(server).get(path).headers["location"]
     assert led == "/sign-in?next=%2Fcampaigns%2Fx%2Fresults%3Fwave%3D2"
-    assert ann.page.get(led).headers["location"] == path
+    assert ann.page.get(led).headers["location"] == f"{path}#"
 
 
 def test_pages_have_nothing_inline_and_escape_what_operators_wrote(server: Server) -> None:
@@ -375,7 +375,6 @@ def test_a_campaign_is_created_as_the_form_says(server: Server) -> None:
         "admission": "invited",
         "waves": "2",
         "mechanism": "auto",
-        "about": "opinions",
         "retention": "2099-01-31",
     }
     answer = post(ann.page, "/new/sensing", **fields)
@@ -387,7 +386,7 @@ def test_a_campaign_is_created_as_the_form_says(server: Server) -> None:
         {"name": "Park", "range": [20.0, 80.0]},
     ]
     assert (made["unit"], made["admission"], made["waves"]) == ("person", "invited", 2)
-    assert (made["about"], made["retention"][:10]) == ("opinions", "2099-01-31")
+    assert made["retention"][:10] == "2099-01-31"
     assert made["guarantee"]["epsilon"] <= 1.5
 
 
@@ -411,15 +410,6 @@ def test_the_preview_says_what_would_be_promised(server: Server) -> None:
     wrong = post(ann.page, "/new/sensing/preview", **(fields | {"epsilon": "-1"})).text
     assert "at most" not in wrong
     assert ann.api.get("/campaigns").json()["campaigns"] == []
-
-
-def test_the_preview_counts_all_waves(server: Server) -> None:
-    """Two waves at 2 are 4 for whoever reports in both: .98202 by the same formula, rounded up."""
-    ann = somebody(server)
-    fields = {"objects": "a", "low": "0", "high": "1", "epsilon": "2", "waves": "2"}
-    seen = post(ann.page, "/new/sensing/preview", **fields).text
-    assert "at most 98.3" in seen
-    assert "at most 88.1" not in seen
 
 
 def test_invitations_are_links_that_work_and_are_shown_once(server: Server) -> None:
@@ -513,9 +503,24 @@ def test_questions_are_lines_or_the_json_of_a_schema() -> None:
     assert drafts.schema_of(json.dumps(schema)) == schema
 
 
+REPEATED = '{"columns": {"a": {"values": ["x", "y"]}, "a": {"values": ["z", "w"]}}}'
+
+
 @pytest.mark.parametrize(
     "lines",
-    ["", "  \n", "job", ": a, b", "?: a, b", "age: 0 < x", "a: 1, 2\na: 3, 4", "{", "[1]", "{" * 5000],
+    [
+        "",
+        "  \n",
+        "job",
+        ": a, b",
+        "?: a, b",
+        "age: 0 < x",
+        "a: 1, 2\na: 3, 4",
+        "{",
+        "[1]",
+        "{" * 5000,
+        REPEATED,
+    ],
 )
 def test_questions_that_cannot_be_read_are_refused(lines: str) -> None:
     with pytest.raises(ParameterError):
@@ -534,20 +539,43 @@ def test_numbers_are_written_with_a_point_or_a_comma() -> None:
     assert drafts.objects_of("a | \N{EURO SIGN} | 4,5:9.5") == [
         {"name": "a", "unit": "\N{EURO SIGN}", "range": [4.5, 9.5]}
     ]
-    for text in ("1,500", "1.500,5", "1,500.5", "1,2,3"):  # a thousand and a half, or one and a half?
-        with pytest.raises(ParameterError, match="between thousands"):
+    for text, value in (("0,125", 0.125), ("-0.500", -0.5), ("1,5e3", 1500), (".5", 0.5), ("1500.", 1500)):
+        (item,) = drafts.objects_of(f"a | dB | -9:{text}")
+        assert item["range"][1] == value  # type: ignore[index]
+    for text in ("1,500", "1.500", "-12.500", "1.500,5", "1,500.5", "1,2,3"):  # 1.5, or 1500?
+        with pytest.raises(ParameterError, match="read differently in different languages"):
             drafts.objects_of(f"a | dB | 0:{text}")
+    for text in (
+        "1_000",
+        "\N{ARABIC-INDIC DIGIT ONE}",
+        "\N{FULLWIDTH DIGIT ONE}",
+        "inf",
+        "0x1",
+        "1 000",
+        ".",
+    ):
+        with pytest.raises(ParameterError, match="must be a number"):
+            drafts.objects_of(f"a | dB | 0:{text}")
+
+
+def test_choices_with_commas_have_semicolons_between_them() -> None:
+    assert drafts.schema_of("income: under 1,500; 1,500 or more")["columns"] == {
+        "income": {"values": ["under 1,500", "1,500 or more"]}
+    }
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"epsilon": ""}, "epsilon is a number above 0"),
-        ({"epsilon": "0"}, "epsilon is a number above 0"),
+        ({"epsilon": ""}, "epsilon must be a number above 0"),
+        ({"epsilon": "0"}, "epsilon must be a number above 0"),
         ({"waves": "0"}, "waves"),
         ({"low": ""}, "give the lowest and the highest value"),
         ({"objects": "a\nb | " + "x" * 41}, "line 2 of the list, unit"),
         ({"title": "x" * 201}, "title"),
+        ({"title": " "}, "give a title"),
+        ({"low": "1"}, "range"),
+        ({"retention": "2020-01-01"}, "lies in the past"),
     ],
 )
 def test_what_is_wrong_is_said_in_words_of_the_form(server: Server, fields: Json, said: str) -> None:
@@ -558,6 +586,117 @@ def test_what_is_wrong_is_said_in_words_of_the_form(server: Server, fields: Json
     assert said in answer.text
     assert "--" not in answer.text.replace("<!--", "")
     assert ann.api.get("/campaigns").json()["campaigns"] == []
+    previewed = post(ann.page, "/new/sensing/preview", **{**good, "title": "t", **fields}).text
+    assert said in previewed or "title" in fields  # a preview needs none
+
+
+def test_a_preview_shows_what_was_understood(server: Server) -> None:
+    ann = somebody(server)
+    form = {"objects": "Park | dB | 1900:2026,5\nHarbour", "low": "0", "high": "12345", "epsilon": "2"}
+    shown = post(ann.page, "/new/sensing/preview", **form).text
+    assert "<li>Park: 1900 to 2026.5 dB</li>" in shown
+    assert "<li>Harbour: 0 to 12345</li>" in shown
+    questions = "income?: under 1,500, more\nage: 0 < 30 < 60\n" + "\n".join(
+        f"q{at}: a, b" for at in range(20)
+    )
+    shown = post(ann.page, "/new/records/preview", questions=questions, epsilon="2").text
+    assert "<li>income: under 1 \N{MIDDLE DOT} 500 \N{MIDDLE DOT} more" in shown
+    assert "may be left out</li>" in shown
+    assert "<li>age: 0 to 30 \N{MIDDLE DOT} 30 to 60</li>" in shown
+    assert "And 10 more lines." in shown
+
+
+def guessed(ann: Somebody, kind: str, **form: str) -> list[str]:
+    """The levels of a preview as plain text, and the advice."""
+    shown = post(ann.page, f"/new/{kind}/preview", **form).text.partition("<h3>")[0]
+    lines = re.findall(r'<(?:li|p class="warned")[^>]*>(.*?)</(?:li|p)>', shown)
+    return [re.sub(r"<[^>]+>", "", line) for line in lines]
+
+
+def test_a_preview_tells_what_one_wave_and_all_waves_cost(server: Server) -> None:
+    ann = somebody(server)
+    form = {"objects": "a", "low": "0", "high": "1", "epsilon": "2", "waves": "2", "unit": "claim"}
+    one, total = guessed(ann, "sensing", **form)[:2]
+    assert one.startswith("each number, in one wave (epsilon 2): of two cases")
+    assert "at most 88.1" in one
+    assert total.startswith("each number, over all 2 waves (epsilon 4): of two cases")
+    assert "at most 98.3" in total
+    _, total = guessed(ann, "sensing", **{**form, "waves": "5"})[:2]
+    assert total == "each number, over all 5 waves (epsilon 10): practically not protected."
+    alone = guessed(ann, "sensing", **{**form, "waves": "1"})
+    assert alone[0].startswith("each number (epsilon 2): ")
+    assert not any("wave" in line for line in alone)
+
+
+def test_advice_is_about_what_can_be_chosen(server: Server) -> None:
+    ann = somebody(server)
+    form = {"objects": "a", "low": "0", "high": "1", "epsilon": "8", "unit": "claim"}
+    smaller, fewer, split = "A smaller epsilon", "With fewer waves", "If epsilon is to protect"
+
+    def advice(kind: str, **fields: str) -> list[bool]:
+        words = "\n".join(guessed(ann, kind, **{**form, **fields}))
+        return [each in words for each in (smaller, fewer, split)]
+
+    assert advice("sensing") == [True, False, True]
+    assert advice("sensing", waves="2") == [True, True, True]
+    assert advice("sensing", unit="person") == [True, False, False]
+    assert advice("records", questions="a: x, y", epsilon="8") == [True, False, False]
+    assert advice("records", questions="a: x, y", epsilon="1") == [False, False, False]
+    campaign = create(ann.api, {**KINDS["sensing"], "epsilon": 8})
+    assert smaller not in ann.page.get(f"/campaigns/{campaign['id']}").text
+
+
+def test_a_delta_is_named_beside_its_epsilon(server: Server) -> None:
+    ann = somebody(server)
+    asked = {name: value for name, value in KINDS["sensing"].items() if name != "epsilon"}
+    options = {"lambda2": 0.5, "insist": True}
+    campaign = create(ann.api, asked, mechanism="gaussian-exponential-per-user", options=options)
+    level = campaign["guarantee"]["all_waves"][0]
+    assert level["delta"] > 0
+    words = re.findall(r"\(epsilon [^)]*delta [\d.]+\)", ann.page.get(f"/campaigns/{campaign['id']}").text)
+    assert words
+    assert float(words[0].rpartition(" ")[2].rstrip(")")) >= level["delta"]
+    assert "delta" in ann.page.get("/").text
+
+
+def test_what_stands_behind_the_address_of_a_sign_in_goes_no_further(server: Server) -> None:
+    ann = somebody(server)
+    assert ann.page.get("/sign-in").headers["location"] == "/#"
+
+
+def test_the_page_before_is_one_of_ours(server: Server) -> None:
+    ann = somebody(server)
+    for path, back in (("/new/sensing", "/new/sensing"), ("//evil.example/x", "/")):
+        answer = ann.page.get("/campaigns/none", headers={"Referer": f"{server.url}{path}"})
+        assert f'href="{back}"' in answer.text
+        assert "evil" not in answer.text
+
+
+def test_the_overview_tells_what_is_asked(server: Server) -> None:
+    ann = somebody(server)
+    campaign = create(
+        ann.api, {**KINDS["records"], "schema": {"columns": {"sky": {"values": ["red", "blue"]}}}}
+    )
+    assert "<li>sky: red \N{MIDDLE DOT} blue</li>" in ann.page.get(f"/campaigns/{campaign['id']}").text
+
+
+def test_how_many_invitations_there_are_and_that_few_reports_say_little(server: Server) -> None:
+    ann = somebody(server)
+    campaign = create(ann.api, {**KINDS["sensing"], "admission": "invited"})
+    people = f"/campaigns/{campaign['id']}/people"
+    assert "Invitations made" not in ann.page.get(people).text
+    tokens = ann.api.post(f"/campaigns/{campaign['id']}/invitations", json={"count": 3}).json()["tokens"]
+    assert "Invitations made so far: 3." in ann.page.get(people).text
+    with server.client() as device:
+        assert send(device, campaign, tokens[0]).status_code == 201
+    until(lambda: ann.api.get(f"/campaigns/{campaign['id']}/results").json()["counted"] == 1)
+    assert "There are few reports yet" in ann.page.get(f"/campaigns/{campaign['id']}/results").text
+
+
+def test_published_is_yes_or_no(server: Server) -> None:
+    ann = somebody(server)
+    campaign = create(ann.api, KINDS["sensing"])
+    assert post(ann.page, f"/campaigns/{campaign['id']}/change", published="maybe").status_code == 422
 
 
 def test_the_list_tells_what_all_waves_cost(server: Server) -> None:

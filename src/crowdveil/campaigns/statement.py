@@ -31,6 +31,10 @@ WITHDRAWN = (
     "what later rounds were planned from, and in whatever was copied before; that its place is taken shows; "
     "once the campaign is closed, which its owner decides, no report can be withdrawn"
 )
+WITHDRAWING = (
+    "whether somebody withdraws is not randomized: whoever decides it by what was sent tells something about "
+    "the answer"
+)
 RETENTION = "the date on which everything is deleted can be put off or dropped by the campaign's owner"
 
 
@@ -81,6 +85,7 @@ def guarantee(kind: Kind, admission: Admission, waves: int) -> dict[str, Any]:
             WHO,
             ELSEWHERE,
             WITHDRAWN,
+            WITHDRAWING,
             RETENTION,
             *again,
         ],

@@ -87,12 +87,11 @@ class Chart:
             arms = f"M{across - 2.5:.1f} {down - 2.5:.1f}l5 5m0 -5l-5 5"
             self.marks.append(f'<path d="{arms}" stroke="{colour}" stroke-width="1.4"/>')
 
-    def bars(self, edges: Floats, heights: Floats, colours: str | list[str]) -> None:
-        """Add bars from 0 to `heights` between consecutive edges, in one colour or one for each."""
+    def bars(self, edges: Floats, heights: Floats, colour: str) -> None:
+        """Add bars from 0 to `heights` between consecutive edges."""
         lefts, tops = self.across.at(edges).tolist(), self.up.at(heights).tolist()
         ground = self.up.place(0.0)
         for i, top in enumerate(tops):
-            colour = colours if isinstance(colours, str) else colours[i]
             width = max(0.0, lefts[i + 1] - lefts[i] - 0.5)
             self.marks.append(
                 f'<rect x="{lefts[i]:.1f}" y="{top:.1f}" width="{width:.1f}" '

@@ -44,7 +44,7 @@ def error_curve(
         known = np.ones(1)
     wide = float(known.max()) > 10 * float(known.min())
     low, high = (known.min() / 1.3, known.max() * 1.3) if wide else (0.0, padded(known)[1])
-    names = {number_of: say("{count} people", count=count(number_of)) for number_of in curves}
+    names = {number_of: _named(number_of) for number_of in curves}
     right = 8 + room(max(map(len, names.values()), default=0))
     chart = Chart(
         (float(epsilons[0]), float(low)), (float(epsilons[-1]), float(high)), (True, wide), right, 240
@@ -59,6 +59,10 @@ def error_curve(
     if epsilon is not None:
         _mark(chart, epsilons, curves.get(people) if people is not None else None, epsilon)
     return chart.svg(say("epsilon (smaller is more private)"), "", say("{label} over epsilon", label=label))
+
+
+def _named(people: int) -> str:
+    return say("1 person") if people == 1 else say("{count} people", count=count(people))
 
 
 def _usable(curve: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

@@ -31,16 +31,14 @@ def weights_chart(weights: Floats) -> str:
         weights = weights / weights.mean()
     if not weights.size:
         return scaled(200, 24, say("no users"), text("4", 16, say("no users")))
-    carriers = half_of_weight(weights)
+    heaviest = np.sort(weights)[::-1][: half_of_weight(weights)]
     bins = min(40, max(10, int(np.sqrt(weights.size))))
     largest = float(weights.max()) or 1.0
     heights, edges = np.histogram(weights, bins, (0.0, max(largest, 1e-300)))
     chart = Chart((0.0, 0.0), (float(edges[-1]), 1.05 * float(heights.max())))
-    least = float(np.sort(weights)[-carriers]) if carriers else np.inf
-    colours = [BLUE if edge > least else _REST for edge in edges[1:].tolist()]
-    if carriers:
-        colours[-1] = BLUE
-    chart.bars(edges, heights.astype(np.float64), colours)
+    chart.bars(edges, heights.astype(np.float64), _REST)
+    carriers, _ = np.histogram(heaviest, edges)
+    chart.bars(edges, carriers.astype(np.float64), BLUE)  # in front of the others of the same weight
     return chart.svg(say("weight (1 is the mean)"), say("users"), sentence(weights))
 
 

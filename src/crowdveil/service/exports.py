@@ -9,6 +9,7 @@ import io
 import json
 import zipfile
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -114,7 +115,13 @@ def as_csv(content: bytes) -> bytes:
 
 def page(campaign: Kept, current: dict[str, Any]) -> str:
     """The result for people to read; nothing on it is more than the results say."""
-    return campaign_page(json.loads(campaign.document), current)
+    return _page(campaign.document, to_json(current))
+
+
+@lru_cache(maxsize=16)
+def _page(document: str, current: str) -> str:
+    """The same for everybody until the result changes: whoever asks often costs little."""
+    return campaign_page(json.loads(document), json.loads(current))
 
 
 def page_policy() -> str:

@@ -53,9 +53,7 @@ def create(body: CampaignIn, service: Service, operator: SignedIn) -> CampaignOu
     if body.kind == "records":  # a public seed decides who is asked what
         request["options"] = {"seed": secrets.randbelow(SEEDS), **(body.options or {})}
     campaign = campaigns.asked(request)
-    retention = None if body.retention is None else times.time_of(body.retention, "retention")
-    if retention is not None and retention <= times.now():
-        raise ParameterError("retention lies in the past: everything would be deleted at once")
+    retention = retention_of(body)
     if body.round_hours is not None and body.kind != "records":
         raise ParameterError("round_hours goes with records campaigns")
     with service.database.writing() as connection:
@@ -64,6 +62,14 @@ def create(body: CampaignIn, service: Service, operator: SignedIn) -> CampaignOu
         )
         operators.note(connection, operator.name, "create", kept.id)
     return shown(kept)
+
+
+def retention_of(body: CampaignIn) -> str | None:
+    """When everything is to be deleted; a time that is to come."""
+    retention = None if body.retention is None else times.time_of(body.retention, "retention")
+    if retention is not None and retention <= times.now():
+        raise ParameterError("retention lies in the past: everything would be deleted at once")
+    return retention
 
 
 @router.get("", summary="List your campaigns", responses=PRIVATE)

@@ -278,10 +278,7 @@ def remove_if_past(connection: Connection, id: str, now: str) -> bool:
 
 def invite(connection: Connection, campaign: Kept, count: int) -> list[str]:
     """New invitations, which are shown this once: only their digests are kept."""
-    there = connection.execute(
-        select(func.count()).select_from(invitations).where(invitations.c.campaign == campaign.number)
-    ).scalar_one()
-    if there + count > MOST_INVITATIONS:
+    if invited(connection, campaign) + count > MOST_INVITATIONS:
         raise Refused(409, "full", f"a campaign has at most {MOST_INVITATIONS:,} invitations")
     new = [secrets.token_urlsafe(24) for _ in range(count)]
     now = times.now()
@@ -335,6 +332,12 @@ def waves_of(connection: Connection, campaign: Kept) -> list[dict[str, int]]:
         }
         for row in rows
     ]
+
+
+def invited(connection: Connection, campaign: Kept) -> int:
+    """How many invitations were made."""
+    made = select(func.count()).select_from(invitations).where(invitations.c.campaign == campaign.number)
+    return int(connection.execute(made).scalar_one())
 
 
 def ledger(connection: Connection, campaign: Kept) -> list[dict[str, Any]]:

@@ -64,6 +64,8 @@ def change(service: Service, session: Seated, campaign: OwnedHere, fields: Poste
     if "wave" in fields:
         values["wave"] = whole(fields, "wave")
     if "published" in fields:
+        if fields["published"] not in ("yes", "no"):
+            raise Refused(422, "invalid", "published is yes or no")
         values["published"] = fields["published"] == "yes"
     if "retention" in fields:
         day = fields["retention"].strip()

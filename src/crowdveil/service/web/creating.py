@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -19,10 +20,13 @@ from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
 from crowdveil.service.web.drafts import KINDS, MECHANISMS, UNITS, first_values, request_of, sparsity_of
-from crowdveil.service.web.guesses import guesses
+from crowdveil.service.web.guesses import advice, guesses
 from crowdveil.service.web.page import page, texts_of
 from crowdveil.service.web.session import Fields, Posted, Seated, Session
 from crowdveil.service.web.texts import Texts
+from crowdveil.service.web.understood import understood
+
+OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 router = APIRouter(include_in_schema=False)
 
@@ -110,13 +114,19 @@ def _computed(kind: str, values: Fields, texts: Texts) -> dict[str, Any]:
         body = request_of(kind, {**values, "title": "-"})
         asked = body.model_dump(by_alias=True, exclude_none=True)
         campaign = campaigns.asked(asked)
+        api.retention_of(body)
         if kind == "sparse":
             asked["sparsity"] = sparsity_of(values)
     except (CrowdveilError, Refused) as error:
         return {"wrong": _words(error)}
     with speaking(texts.spoken):
-        curve = _drawn(json.dumps(asked), texts.language)
-    return {"guesses": guesses(campaign.guarantee), "curve": curve, "wrong": None}
+        return {
+            "guesses": guesses(campaign.guarantee),
+            "advice": advice(campaign.guarantee),
+            "curve": _drawn(json.dumps(asked), texts.language),
+            "understood": understood(asked, texts),
+            "wrong": None,
+        }
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +152,9 @@ def _drawn(asked: str, language: str) -> dict[str, str] | None:  # noqa: ARG001
 
 
 def _words(error: CrowdveilError | Refused) -> str:
-    return error.refusal.detail if isinstance(error, Refused) else str(error)
+    """What is wrong, in the words of the form: messages name options as the command line has them."""
+    words = error.refusal.detail if isinstance(error, Refused) else str(error)
+    return OPTION.sub(lambda found: found[1].replace("-", " "), words)
 
 
 def _known(kind: str) -> str:

@@ -3,8 +3,8 @@
 Objects and questions are lines of text, so that a list can be pasted:
 
 - an object is a name, and may have a unit and a range of its own: `Main Street | dB | 30:90`
-- a question has choices, `job: cook, nurse, smith`, or bins of numbers by their edges, `age: 0 < 30 < 60`;
-  whoever may leave it out, `smokes?: yes, no`
+- a question has choices, `job: cook, nurse, smith` (with semicolons between them they may hold commas), or
+  bins of numbers by their edges, `age: 0 < 30 < 60`; whoever may leave it out, `smokes?: yes, no`
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ MECHANISMS = {
 }
 EPSILONS = {"sensing": "2", "sparse": "3", "records": "4"}
 MOST_LINES = 10_000
-THOUSANDS = re.compile(r",\d{3}(?!\d)|[.,].*[.,]")
+NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}|.*[.,].*[.,].*")
 
 
 def first_values(kind: str) -> dict[str, str]:
@@ -45,7 +46,6 @@ def first_values(kind: str) -> dict[str, str]:
         "epsilon": EPSILONS[kind],
         "people": "1000",
         "sparsity": "90",
-        "about": "facts",
         "admission": "open",
         "waves": "1",
         "retention": "",
@@ -55,8 +55,11 @@ def first_values(kind: str) -> dict[str, str]:
 
 def request_of(kind: str, fields: Fields) -> CampaignIn:
     """The request of the API; `ParameterError` says which field cannot be used."""
+    title = fields.get("title", "").strip()
+    if not title:
+        raise ParameterError("give a title")
     asked: dict[str, Any] = {
-        "title": fields.get("title", "").strip(),
+        "title": title,
         "kind": kind,
         "mechanism": fields.get("mechanism") or "auto",
         "epsilon": _needed(fields, "epsilon"),
@@ -77,7 +80,6 @@ def request_of(kind: str, fields: Fields) -> CampaignIn:
             isinstance(each, str) or "range" not in each for each in asked["objects"]
         ):
             raise ParameterError("give the lowest and the highest value")
-        asked["about"] = fields.get("about") or "facts"
     if kind == "sparse" and _takes_sparsity(asked["mechanism"], asked["unit"]):
         asked["options"] = {"sparsity": sparsity_of(fields)}
     return model_of(CampaignIn, **{name: value for name, value in asked.items() if value is not None})
@@ -134,7 +136,7 @@ def schema_of(text: str) -> dict[str, Any]:
     """A schema from lines, or from the text of a schema file in JSON."""
     if text.lstrip().startswith("{"):
         try:
-            given = json.loads(text)
+            given = json.loads(text, object_pairs_hook=_without_repeats)
         except (ValueError, RecursionError):
             raise ParameterError("this is not the JSON of a schema") from None
         if not isinstance(given, Mapping):
@@ -155,10 +157,17 @@ def schema_of(text: str) -> dict[str, Any]:
     return {"columns": columns}
 
 
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ParameterError("the JSON of the schema has a name twice")
+    return dict(pairs)
+
+
 def _domain(text: str) -> dict[str, Any]:
     if "<" in text:
         return {"edges": [_float(edge, "an edge") for edge in text.split("<")]}
-    return {"values": [value.strip() for value in text.split(",") if value.strip()]}
+    between = ";" if ";" in text else ","
+    return {"values": [value.strip() for value in text.split(between) if value.strip()]}
 
 
 def _lines(text: str) -> list[str]:
@@ -172,7 +181,7 @@ def _lines(text: str) -> list[str]:
 def _needed(fields: Fields, name: str) -> float:
     number = _number(fields, name)
     if number is None or number <= 0:
-        raise ParameterError(f"{name} is a number above 0")
+        raise ParameterError(f"{name} must be a number above 0")
     return number
 
 
@@ -184,18 +193,20 @@ def _number(fields: Fields, name: str) -> float | None:
 def _whole(fields: Fields, name: str) -> int | None:
     number = _number(fields, name)
     if number is not None and (not number.is_integer() or not 0 <= number <= 10**9):
-        raise ParameterError(f"{name} is a whole number")
+        raise ParameterError(f"{name} must be a whole number")
     return None if number is None else int(number)
 
 
 def _float(text: str, what: str) -> float:
-    """A number with a decimal point or a decimal comma; what could be either is refused."""
-    if THOUSANDS.search(text):
-        raise ParameterError(f"{what} is a number without marks between thousands, such as 1500 or 1.5")
-    try:
-        number = float(text.strip().replace(",", "."))
-    except ValueError:
-        raise ParameterError(f"{what} is a number") from None
+    """A number with a decimal point or a decimal comma; what is a thousand in some languages is refused."""
+    text = text.strip()
+    if THOUSANDS.fullmatch(text):
+        raise ParameterError(
+            f"{what}: write 1500 or 1.5, as 1,500 and 1.500 are read differently in different languages"
+        )
+    if NUMBER.fullmatch(text) is None:
+        raise ParameterError(f"{what} must be a number")
+    number = float(text.replace(",", "."))
     if number - number != 0:
-        raise ParameterError(f"{what} is a finite number")
+        raise ParameterError(f"{what} must be a finite number")
     return number

@@ -21,7 +21,7 @@ from crowdveil.service.store.campaigns import Kept
 
 ROWS_SHOWN = 200
 RECORDS_SHOWN = 10
-FEWEST_USERS = 20  # of whom a chart of weights says something
+FEW = 20  # reports: estimates are mostly what was assumed before, and a chart of weights says nothing
 
 
 def shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
     wave = opened(campaign, wave)
     found = current(service, campaign, wave)
     document = campaign.to_dict()
-    values: dict[str, Any] = {"result": found, "wave": wave, "level": LEVEL}
+    values: dict[str, Any] = {"result": found, "wave": wave, "level": LEVEL, "few": FEW}
     if document["kind"] == "records":
         tables = found["tables"]
         table = _table(service, campaign, wave, "records")
@@ -55,7 +55,7 @@ def shown(service: State, campaign: Kept, wave: int | None) -> dict[str, Any]:
         ],
         "objects": len(listed),
         "unheard": len(document.get("objects", [])) - len(listed),
-        "weights": None if users is None or users.size < FEWEST_USERS else weights_chart(users),
+        "weights": None if users is None or users.size < FEW else weights_chart(users),
         "half": None if users is None else sentence(users),
     }
 

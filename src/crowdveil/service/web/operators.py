@@ -15,6 +15,9 @@ from crowdveil.service.store.campaigns import MOVES, Kept
 from crowdveil.service.web.guesses import guesses, own_level
 from crowdveil.service.web.page import page, texts_of
 from crowdveil.service.web.session import Seated, Session, ViewedHere
+from crowdveil.service.web.understood import understood
+
+MOST_LINES = 200  # of what a campaign asks
 
 Wave = Annotated[int | None, Query(ge=1, le=1000)]
 
@@ -30,7 +33,7 @@ def listed(request: Request, service: Service, session: Seated) -> Response:
             {
                 **kept.to_dict(),
                 "reports": sum(wave["reports"] for wave in campaigns.waves_of(connection, kept)),
-                "spent": own_level(kept.to_dict()["guarantee"])["epsilon"],
+                "spent": own_level(kept.to_dict()["guarantee"]),
             }
             for kept, _ in mine
         ]
@@ -64,6 +67,7 @@ def overview(request: Request, service: Service, session: Seated, campaign: View
         code=qr_code(values["link"]),
         result=current(service, campaign, None),
         guesses=guesses(values["campaign"]["guarantee"]),
+        understood=understood(values["campaign"], texts_of(request), MOST_LINES),
     )
 
 
@@ -98,7 +102,8 @@ def people(request: Request, service: Service, session: Seated, campaign: Viewed
     values = campaign_values(request, service, session, campaign)
     with service.database.reading() as connection:
         shared = campaigns.shared_with(connection, campaign)
-    return page(request, "people.html", **values, tab="people", shared=shared)
+        invited = campaigns.invited(connection, campaign)
+    return page(request, "people.html", **values, tab="people", shared=shared, invited=invited)
 
 
 @router.get("/campaigns/{id}/record")

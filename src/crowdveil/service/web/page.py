@@ -66,6 +66,12 @@ def _time(text: str | None) -> str:
     return numbers.UNKNOWN if text is None else f"{text[:16].replace('T', ' ')} UTC"
 
 
+def local(address: str) -> str:
+    """An address of this site; anything else becomes its first page."""
+    plain = address.isascii() and address.isprintable() and "\\" not in address and "#" not in address
+    return address if plain and address.startswith("/") and not address.startswith("//") else "/"
+
+
 def texts_of(request: Request) -> Texts:
     """The texts in the reader's language."""
     return wanted(request.headers.get("accept-language", ""))

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from crowdveil.service.problems import Refusal
-from crowdveil.service.web.page import page
+from crowdveil.service.web.page import local, page
 from crowdveil.service.web.session import SignInNeeded
 
 
@@ -36,7 +36,7 @@ def _page_before(request: Request) -> str | None:
     """The page of ours that the form was on, if the browser says so."""
     start = f"{request.url.scheme}://{request.headers.get('host', '')}/"
     before = request.headers.get("referer", "")
-    return "/" + before.removeprefix(start) if before.startswith(start) else None
+    return local("/" + before.removeprefix(start)) if before.startswith(start) else None
 
 
 async def lead_to_sign_in(request: Request, error: Exception) -> Response:

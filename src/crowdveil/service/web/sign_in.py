@@ -12,7 +12,7 @@ from crowdveil.service.problems import Refused
 from crowdveil.service.state import State
 from crowdveil.service.store import operators
 from crowdveil.service.store.operators import PREFIX, SESSION, Operator
-from crowdveil.service.web.page import page
+from crowdveil.service.web.page import local, page
 from crowdveil.service.web.session import (
     AnyForm,
     PerhapsSignedIn,
@@ -31,7 +31,9 @@ router = APIRouter(include_in_schema=False)
 def ask(request: Request, session: PerhapsSignedIn, next: str = "/") -> Response:
     """The form; whoever signed in before is led on."""
     if session is not None:
-        return RedirectResponse(local(next), 303)
+        return RedirectResponse(
+            f"{local(next)}#", 303
+        )  # else a browser keeps what stands behind this address
     return _form(request, local(next))
 
 
@@ -73,12 +75,6 @@ def known(service: State, name: str, secret: str) -> Operator | None:
             return operators.check_password(connection, name, secret)
         operator = operators.of_token(connection, secret, lasting=True)
         return operator if operator is not None and operator.name == name else None
-
-
-def local(address: str) -> str:
-    """An address of this site; anything else becomes its first page."""
-    plain = address.isascii() and address.isprintable() and "\\" not in address
-    return address if plain and address.startswith("/") and not address.startswith("//") else "/"
 
 
 def _form(

@@ -42,7 +42,7 @@ function follow() {
 needScript();
 follow();
 slider.addEventListener('input', () => {
-  epsilon.value = String(Number((10 ** Number(slider.value)).toPrecision(2)));
+  epsilon.value = String(Number((10 ** Number(slider.value)).toPrecision(2))).replace('.', form.dataset.point ?? '.');
   slider.setAttribute('aria-valuetext', epsilon.value);
 });
 epsilon.addEventListener('input', follow);

@@ -4,10 +4,14 @@ import { needScript } from './page.js';
 
 const EVERY = 3_000; // milliseconds
 
-/** Puts in a part of the page anew, if it has changed and nobody is in it. @param {HTMLElement} part */
+/**
+ * Puts in a part of the page anew, if it has changed and nobody is in it. Throws if there is no answer, or one that leads
+ * to another page, as after a session has ended.
+ * @param {HTMLElement} part
+ */
 async function refresh(part) {
   const answer = await fetch(part.dataset.refresh ?? '', { headers: { Accept: 'text/html' }, redirect: 'error' });
-  if (!answer.ok) return;
+  if (!answer.ok) throw new Error(String(answer.status));
   const text = (await answer.text()).trim();
   if (part.dataset.last === undefined) part.dataset.last = part.innerHTML.trim();
   if (text === part.dataset.last || part.contains(document.activeElement)) return;
@@ -20,9 +24,15 @@ async function refresh(part) {
 /** @param {HTMLElement} part */
 function keepUp(part) {
   const wanted = /** @type {HTMLInputElement | null} */ (document.getElementById('refreshing'));
-  if (wanted === null) return;
+  const stale = document.getElementById('stale');
+  if (wanted === null || stale === null) return;
   const next = async () => {
-    if (wanted.checked && document.visibilityState === 'visible') await refresh(part).catch(() => undefined);
+    if (wanted.checked && document.visibilityState === 'visible') {
+      stale.hidden = await refresh(part).then(
+        () => true,
+        () => false,
+      );
+    }
     setTimeout(next, EVERY);
   };
   setTimeout(next, EVERY);
