@@ -31,16 +31,20 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres").new_database())
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A running server, on both kinds of database; the tests of a file share it."""
-    folder = tmp_path_factory.mktemp("server")
+def running_server(request: pytest.FixtureRequest, folder: Path) -> Iterator[Server]:
+    """A server on the kind of database that the fixture's parameter names."""
     if request.param == "sqlite":
         url = f"sqlite:///{folder / 'service.sqlite3'}"
     else:
         url = request.getfixturevalue("postgres").new_database()
     with Server(url, folder) as running:
         yield running
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A running server, on both kinds of database; the tests of a file share it."""
+    yield from running_server(request, tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -26,6 +26,7 @@ from crowdveil.service.web.page import POLICY, local
 from crowdveil.service.web.session import Session
 from devices import KINDS, Json, create, database_of, fill, send, until
 from operator_browser import KEY, browser, key_of, post, signed_in
+from service_fixtures import running_server
 from serving import Server
 
 _numbers = itertools.count()
@@ -58,6 +59,12 @@ OWNERS: dict[tuple[str, str], tuple[int, Json | None]] = {
 }
 ALL_ROUTES = {*FOR_ALL, *OPERATORS, *VIEWERS, *OWNERS}
 ASKING = ("nobody", "garbage", "expired", "stranger", "viewer", "owner")
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow_audit)])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Pages do not know which database they come from: on PostgreSQL they are tested at night."""
+    yield from running_server(request, tmp_path_factory.mktemp("server"))
 
 
 @dataclass(frozen=True)
