@@ -484,6 +484,93 @@ def test_a_withdrawal_without_a_connection_or_from_a_closed_campaign_is_none(
     assert count(ann, campaign) == 1
 
 
+def test_a_withdrawal_that_nobody_answered_stops_the_page_until_it_is_known(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.click("#withdraw")
+    assert "Whether you withdraw is not randomized" in page.inner_text("#confirm")
+    page.route(
+        "**/reports/*", lambda route: (route.fetch(), route.abort())
+    )  # it arrives, its answer does not
+    page.click("#withdraw-yes")
+    page.get_by_text("It is not known whether your report was withdrawn").wait_for()
+    assert count(ann, campaign) == 0
+    page.reload()
+    outcome(page, "It is not known whether your report was withdrawn")
+    assert page.locator("#delivered").is_hidden()
+    page.unroute("**/reports/*")
+    withdraw(page)
+    outcome(page, "You withdrew your report")
+    assert len(traffic.reports()) == 1
+
+
+def test_a_withdrawal_that_the_server_did_is_never_said_to_have_failed(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    """The browser's memory fails after the answer."""
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.evaluate(
+        """() => {
+          const { put } = IDBObjectStore.prototype;
+          IDBObjectStore.prototype.put = function (value, key) {
+            if (value.outcome === 'accepted') throw new DOMException('the disk is full');
+            return put.call(this, value, key);
+          };
+        }"""
+    )
+    withdraw(page)
+    outcome(page, "You withdrew your report")
+    assert page.locator("#withdraw-problem").is_hidden()
+    page.reload()
+    outcome(page, "It is not known whether")
+
+
+def test_after_the_draw_no_page_says_that_nothing_was_sent(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    away = {"status": 307, "headers": {"Location": "https://elsewhere.example/"}}
+    page.route("**/reports", lambda route: route.fulfill(**away))
+    page.click("#send")
+    outcome(page, "it is not known whether it arrived")
+    assert "othing" not in page.inner_text("#outcome")
+    page.unroute("**/reports")
+    page.reload()
+    outcome(page)
+    assert count(ann, campaign) == 1
+
+
+def test_without_a_connection_a_page_does_not_say_that_nothing_was_drawn(
+    pages: Server, ann: httpx.Client, browser: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    fresh = browser.new_context(locale="en-GB", service_workers="block")  # or the campaign is kept
+    page = opened(fresh, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.route("**/api/**", lambda route: route.abort())
+    page.reload()
+    page.get_by_text("this page needs one to begin").wait_for()
+    assert "othing" not in page.inner_text("#message")
+    fresh.close()
+
+
 def test_waves_are_told_in_words(pages: Server, ann: httpx.Client, context: Any, traffic: Traffic) -> None:
     """e^2 / (1 + e^2) is .8808, e^4 / (1 + e^4) is .98201."""
     campaign = create(ann, KINDS["sensing"], waves=2)
@@ -524,7 +611,8 @@ def test_a_slider_reaches_its_whole_range(
     begin(page)
     page.locator("#fields input[type=range]").last.evaluate(
         """(slider, place) => {
-          slider.value = String(Number(slider.min) + (place / 1000) * (Number(slider.max) - Number(slider.min)));
+          const [min, max] = [Number(slider.min), Number(slider.max)];
+          slider.value = String(min + (place / 1000) * (max - min));
           slider.dispatchEvent(new Event('input'));
         }""",
         place,
