@@ -484,6 +484,93 @@ def test_a_withdrawal_without_a_connection_or_from_a_closed_campaign_is_none(
     assert count(ann, campaign) == 1
 
 
+def test_a_withdrawal_that_nobody_answered_stops_the_page_until_it_is_known(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.click("#withdraw")
+    assert "Whether you withdraw is not randomized" in page.inner_text("#confirm")
+    page.route(
+        "**/reports/*", lambda route: (route.fetch(), route.abort())
+    )  # it arrives, its answer does not
+    page.click("#withdraw-yes")
+    page.get_by_text("It is not known whether your report was withdrawn").wait_for()
+    assert count(ann, campaign) == 0
+    page.reload()
+    outcome(page, "It is not known whether your report was withdrawn")
+    assert page.locator("#delivered").is_hidden()
+    page.unroute("**/reports/*")
+    withdraw(page)
+    outcome(page, "You withdrew your report")
+    assert len(traffic.reports()) == 1
+
+
+def test_a_withdrawal_that_the_server_did_is_never_said_to_have_failed(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    """The browser's memory fails after the answer."""
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.evaluate(
+        """() => {
+          const { put } = IDBObjectStore.prototype;
+          IDBObjectStore.prototype.put = function (value, key) {
+            if (value.outcome === 'accepted') throw new DOMException('the disk is full');
+            return put.call(this, value, key);
+          };
+        }"""
+    )
+    withdraw(page)
+    outcome(page, "You withdrew your report")
+    assert page.locator("#withdraw-problem").is_hidden()
+    page.reload()
+    outcome(page, "It is not known whether")
+
+
+def test_after_the_draw_no_page_says_that_nothing_was_sent(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    away = {"status": 307, "headers": {"Location": "https://elsewhere.example/"}}
+    page.route("**/reports", lambda route: route.fulfill(**away))
+    page.click("#send")
+    outcome(page, "it is not known whether it arrived")
+    assert "othing" not in page.inner_text("#outcome")
+    page.unroute("**/reports")
+    page.reload()
+    outcome(page)
+    assert count(ann, campaign) == 1
+
+
+def test_without_a_connection_a_page_does_not_say_that_nothing_was_drawn(
+    pages: Server, ann: httpx.Client, browser: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, KINDS["sensing"])
+    fresh = browser.new_context(locale="en-GB", service_workers="block")  # or the campaign is kept
+    page = opened(fresh, traffic, url_of(pages, campaign))
+    begin(page)
+    fill(page, "sensing")
+    page.click("#send")
+    outcome(page)
+    page.route("**/api/**", lambda route: route.abort())
+    page.reload()
+    page.get_by_text("this page needs one to begin").wait_for()
+    assert "othing" not in page.inner_text("#message")
+    fresh.close()
+
+
 def test_waves_are_told_in_words(pages: Server, ann: httpx.Client, context: Any, traffic: Traffic) -> None:
     """e^2 / (1 + e^2) is .8808, e^4 / (1 + e^4) is .98201."""
     campaign = create(ann, KINDS["sensing"], waves=2)
@@ -497,6 +584,129 @@ def test_waves_are_told_in_words(pages: Server, ann: httpx.Client, context: Any,
     page.click("#send")
     outcome(page)
     page.get_by_text("This was number 1 of up to 2.").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("range", "place", "value"),
+    [
+        ([100_000, 100_100], 123, "100012.3"),
+        ([1900, 2100], 617, "2023.4"),
+        ([0, 1e-9], 123, "1.23e-10"),
+        ([-5, 5], 503, "0.03"),
+        ([0, 1e6], 12, "12000"),
+        ([1.23456789, 2.3456789], 1000, "2.3456789"),
+        ([1.23456789, 2.3456789], 0, "1.23456789"),
+    ],
+)
+def test_a_slider_reaches_its_whole_range(
+    pages: Server,
+    ann: httpx.Client,
+    context: Any,
+    traffic: Traffic,
+    range: list[float],
+    place: int,
+    value: str,
+) -> None:
+    page = opened(context, traffic, url_of(pages, create(ann, KINDS["sensing"], range=range)))
+    begin(page)
+    page.locator("#fields input[type=range]").last.evaluate(
+        """(slider, place) => {
+          const [min, max] = [Number(slider.min), Number(slider.max)];
+          slider.value = String(min + (place / 1000) * (max - min));
+          slider.dispatchEvent(new Event('input'));
+        }""",
+        place,
+    )
+    assert page.locator("#fields input[type=number]").last.input_value() == value
+
+
+def test_ranges_and_answers_are_written_with_all_their_digits(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    objects = [{"name": "year", "range": [1900, 2100]}, {"name": "far", "range": [1_000_000.25, 1_000_100]}]
+    asked = {"title": "Digits", "kind": "sensing", "objects": objects, "epsilon": 2}
+    page = opened(context, traffic, url_of(pages, create(ann, asked)))
+    begin(page)
+    hints = page.locator("#fields .hint").all_inner_texts()
+    assert [text for text in hints if text] == ["from 1900 to 2100", "from 1,000,000.25 to 1,000,100"]
+    page.get_by_label("year", exact=True).fill("1999")
+    page.get_by_label("far", exact=True).fill("1000050.12345")
+    page.click("#send")
+    outcome(page)
+    own = page.locator("#shown tbody tr td:nth-child(2)").all_inner_texts()
+    assert sorted(own) == ["1,000,050.12345", "1999"]
+    sent = page.locator("#shown tbody tr td:last-child").all_inner_texts()
+    assert all(len(text.partition(".")[2]) <= 2 for text in sent)  # the grid's steps are .2 and .09975
+
+
+@pytest.mark.parametrize("kind", ["sensing", "records"])
+def test_a_number_beyond_its_range_is_told_before_it_is_sent(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic, kind: str
+) -> None:
+    page = opened(context, traffic, url_of(pages, create(ann, KINDS[kind])))
+    begin(page)
+    fill(page, kind)
+    field = page.get_by_label("income" if kind == "records" else "Park", exact=True)
+    low, high = ("0", "100") if kind == "records" else ("30", "90")
+    hints = [f"#{name}" for name in field.get_attribute("aria-describedby").split()]
+
+    def told() -> str:
+        return " ".join(page.inner_text(hint) for hint in hints)
+
+    assert "is used" not in told()
+    field.fill("100.5")
+    assert f"{high}, the nearest end, is used" in told()
+    field.fill("-1e9")
+    assert f"{low}, the nearest end, is used" in told()
+    field.fill("50")
+    assert "is used" not in told()
+    field.fill("200")
+    page.click("#send")
+    outcome(page)
+
+
+def test_long_lists_get_their_choices_when_they_are_needed(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    """10,000 things on a scale of 200 would be two million elements."""
+    names = [f"thing {at}" for at in range(600)]
+    campaign = create(ann, KINDS["sparse"], objects=names, range=[0, 199])
+    page = opened(context, traffic, url_of(pages, campaign), PHONE)
+    begin(page)
+    page.wait_for_function("() => document.querySelector('#fields select').options.length === 201")
+    assert page.locator("#fields option").count() < 20_000
+    last = page.locator("#fields select").last
+    assert last.evaluate("field => field.options.length") == 1
+    last.evaluate("field => field.focus({ preventScroll: true })")
+    assert last.evaluate("field => field.options.length") == 201
+    page.locator("#fields input[type=search]").fill("thing 444")
+    page.get_by_label("thing 444").select_option("77")
+    page.click("#send")
+    outcome(page)
+    assert count(ann, campaign) == 1
+
+
+@pytest.mark.parametrize("kind", ["sensing", "sparse"])
+def test_examples_are_about_few_things(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic, kind: str
+) -> None:
+    names = [f"thing {at}" for at in range(10_000)]
+    page = opened(context, traffic, url_of(pages, create(ann, KINDS[kind], objects=names)))
+    ready(page)
+    if kind == "sensing":
+        assert page.locator("#examples circle").count() == 60
+    else:
+        assert page.locator("#examples tbody td").first.inner_text().endswith(" of 12")
+
+
+def test_nothing_that_is_entered_is_translated_or_spelled_by_others(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    names = [f"thing {at}" for at in range(30)]
+    page = opened(context, traffic, url_of(pages, create(ann, KINDS["sparse"], objects=names)))
+    begin(page)
+    for part in ("#fields", "#shown", "#fields input[type=search]"):
+        assert page.locator(part).evaluate("part => [part.translate, part.spellcheck]") == [False, False]
 
 
 def test_a_slider_is_reached_by_keyboard_and_is_no_answer_before(

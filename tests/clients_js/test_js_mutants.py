@@ -47,7 +47,7 @@ MUTATIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "drawn for an invitation that another device used": (
         (
             "participation.js",
-            "return await this.prepare({ ...this.#connection, patience: 0 });",
+            "return await this.prepare({ ...this.#connection, patience: 0, busy: BUSY });",
             "return asked;",
         ),
     ),
@@ -70,13 +70,15 @@ MUTATIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "an accepted report is sent again": (("store.js", "kept.outcome === ACCEPTED ? kept : ", ""),),
     "paused is taken for an answer": (("participation.js", "if (outcome !== PAUSED) ", ""),),
-    "drawn again after a withdrawal": (
-        ("participation.js", "if (await this.withdrew()) throw", "if (false) throw"),
-    ),
-    "sent after a withdrawal": (("participation.js", "if (await this.withdrew()) return;", ""),),
+    "drawn again after a withdrawal": (("participation.js", "if (stopped) throw", "if (false) throw"),),
+    "sent after a withdrawal": (("participation.js", "if (stopped) return stopped;", ""),),
     "a withdrawal is forgotten": (
-        ("participation.js", "await this.#store.putIfAbsent(this.#withdrawal, ", "await (async () => {})("),
+        ("participation.js", "await this.#store.putIfAbsent(mark, ", "await (async () => {})("),
     ),
+    "drawn or sent while a withdrawal is under way": (
+        ("participation.js", "mark?.outcome === WITHDRAWING ? WITHDRAWING : undefined", "undefined"),
+    ),
+    "drawn for an invitation because the server is busy": (("participation.js", ", busy: BUSY", ""),),
     "redirects are followed": (("patience.js", "redirect: 'manual'", "redirect: 'follow'"),),
     "Retry-After is not obeyed": (("patience.js", "asked === null ? backedOff : ", "asked ? backedOff : "),),
     "names in the order of UTF-16": (("objects.js", ".sort(byCodePoints)", ".sort()"),),

@@ -9,6 +9,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -23,6 +24,7 @@ from service_fixtures import running_server
 from serving import Server
 
 WEB = Path(texts.__file__).parent
+PAIR = {"objects": ["east", "west"]}
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow_audit)])
@@ -163,6 +165,33 @@ def test_the_number_on_the_page_is_that_of_the_promise(server: Server) -> None:
     for waves, share in ((1, "88.1"), (2, "98.3")):
         campaign = create(ann, waves=waves)
         assert f"at most {share}" in httpx.get(f"{server.url}/c/{campaign['id']}").text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"epsilon": 5.1}, {"guess": "at most 99.4", "person": "practically not protected"}),
+        ({"epsilon": 5.25}, {"guess": "practically not protected"}),
+        ({"epsilon": 1}, {"guess": "at most 73.2", "person": "at most 88.1"}),
+        ({"epsilon": 2, "waves": 3}, {"guess": "practically not protected", "waves": "at most 88.1"}),
+        ({"epsilon": 6, "waves": 2}, {"waves": "Each time it is practically not protected"}),
+        ({"epsilon": 1, "objects": ["east"]}, {"guess": "at most 73.2"}),
+        ({"epsilon": 1, "unit": "person"}, {"guess": "at most 73.2"}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["sensing", "sparse"])
+def test_a_weak_promise_is_said_in_words(
+    server: Server, kind: str, more: dict[str, Any], said: dict[str, str]
+) -> None:
+    """From 99.5 % on a share would look like one; a person's level is told where another one is promised."""
+    campaign = create(operator(server), {**KINDS[kind], **({} if "objects" in more else PAIR)}, **more)
+    text = httpx.get(f"{server.url}/c/{campaign['id']}").text
+    found = dict(re.findall(r'<p id="(guess|person|waves)">(.*?)</p>', text))
+    assert found.keys() >= said.keys()
+    assert ("person" in found) == ("person" in said)
+    for name, words in said.items():
+        assert words in found[name]
+    assert "100.0" not in " ".join(found.values())
 
 
 def test_in_sensing_the_promise_for_a_person_is_about_numbers_alone(server: Server) -> None:

@@ -28,6 +28,8 @@ const MOST_PLACES = 1e8;
 const LARGEST_ROUND = 1e6;
 const PAUSED = 'paused';
 const WITHDRAWN = 'withdrawn';
+const WITHDRAWING = 'withdrawing';
+const BUSY = 5000; // milliseconds for a server that is busy, before a draw
 const CLOSED = { draft: 'this campaign is not open yet', paused: 'this campaign is paused', closed: 'this campaign is closed' };
 
 /** One participant in the wave of a campaign that is open. */
@@ -116,7 +118,8 @@ export class Participation {
   async draw(answer) {
     const earlier = await this.drawn();
     if (earlier !== undefined) return earlier;
-    if (await this.withdrew()) throw new Refusal(WITHDRAWN, 'this device withdrew: nothing is drawn again');
+    const stopped = await this.#stopped();
+    if (stopped) throw new Refusal(stopped, 'this device withdrew, or tried to: nothing is drawn again');
     const { state, wave } = this.#published;
     if (state !== 'open') {
       throw new Refusal('closed', Object.hasOwn(CLOSED, state) ? CLOSED[/** @type {'closed'} */ (state)] : 'this campaign is not open');
@@ -138,20 +141,18 @@ export class Participation {
    * Sends what was drawn, in this wave and in earlier ones, until there is an answer; what became of this wave's.
    *
    * "accepted", or the code of the problem for which it was refused. Sent again it is not counted again. After a
-   * withdrawal nothing is sent: "withdrawn".
+   * withdrawal nothing is sent: "withdrawn", or "withdrawing" as long as it is not known whether it arrived.
    * @returns {Promise<string>}
    */
   async send() {
     const own = await this.drawn();
     if (own === undefined) throw new Refusal('answer', 'nothing was drawn yet');
-    if (await this.withdrew()) return WITHDRAWN;
     await this.sendLate();
     return this.#deliver(this.#key, own);
   }
 
   /** Sends what was drawn in earlier waves and never answered. */
   async sendLate() {
-    if (await this.withdrew()) return;
     for (const [key, kept] of await this.#late()) await this.#deliver(key, kept);
   }
 
@@ -163,29 +164,49 @@ export class Participation {
 
   /** Whether this participant withdrew on this device. @returns {Promise<boolean>} */
   async withdrew() {
-    return (await this.#store.get(this.#withdrawal)) !== undefined;
+    return (await this.#stopped()) === WITHDRAWN;
+  }
+
+  /** Whether this participant tried to withdraw on this device, and does not know yet what came of it. @returns {Promise<boolean>} */
+  async withdrawing() {
+    return (await this.#stopped()) === WITHDRAWING;
   }
 
   /**
-   * Deletes what this participant reported, in all waves, as long as the campaign is not closed; remembers that, and
-   * from then on draws and sends nothing, in later waves neither.
+   * Deletes what this participant reported, in all waves, as long as the campaign is not closed. From the moment
+   * before it is asked for, this device draws and sends nothing, in later waves neither; only a refusal of the server
+   * ends that. `Refusal` unless the server did it; while `withdrawing`, try again.
    */
   async withdraw() {
+    const mark = this.#withdrawal;
+    await this.#store.putIfAbsent(mark, () => ({ outcome: WITHDRAWING }));
+    await this.#store.note(mark, WITHDRAWING); // of one that was refused before
     const url = `${this.#published.api}/reports/${encodeURIComponent(this.#participant)}`;
     const reply = await exchange(this.#connection, 'DELETE', url);
-    if (reply.status !== 200) throw new Refusal(problemOf(reply), 'nothing was withdrawn');
-    await this.#store.putIfAbsent(this.#withdrawal, () => ({ wave: this.#published.wave }));
+    if (reply.status !== 200) {
+      await this.#store.note(mark, problemOf(reply));
+      throw new Refusal(problemOf(reply), 'the server did not withdraw it');
+    }
+    // it is withdrawn, whether or not that can be written down: the mark stands, and asking again gives the same
+    await this.#store.note(mark, ACCEPTED).catch(() => undefined);
+  }
+
+  /** Why nothing is drawn or sent any more, if that is so. @returns {Promise<string | undefined>} */
+  async #stopped() {
+    const mark = await this.#store.get(this.#withdrawal);
+    if (mark?.outcome === ACCEPTED) return WITHDRAWN;
+    return mark?.outcome === WITHDRAWING ? WITHDRAWING : undefined;
   }
 
   /**
    * What is asked. An invitation may have been used on another device since the page was loaded: if there is a
-   * connection, the server is asked once more, and whoever has reported draws nothing.
+   * connection, the server is asked once more, some time long if it is busy, and whoever has reported draws nothing.
    */
   async #asNow() {
     const asked = await this.prepare();
     if (this.#campaign.admission !== 'invited') return asked;
     try {
-      return await this.prepare({ ...this.#connection, patience: 0 });
+      return await this.prepare({ ...this.#connection, patience: 0, busy: BUSY });
     } catch (error) {
       if (error instanceof Refusal && error.code === 'unreachable') return asked;
       throw error;
@@ -197,7 +218,7 @@ export class Participation {
   }
 
   get #withdrawal() {
-    return `withdrawn ${this.#published.api} ${this.#participant}`;
+    return `withdrawal ${this.#published.api} ${this.#participant}`;
   }
 
   get #prefix() {
@@ -216,6 +237,8 @@ export class Participation {
    * @returns {Promise<string>}
    */
   async #deliver(key, kept) {
+    const stopped = await this.#stopped();
+    if (stopped) return stopped;
     if (kept.outcome === ACCEPTED) return ACCEPTED;
     const round = kept.round === null ? {} : { round: kept.round };
     const body = { participant: kept.participant, key: kept.key, wave: kept.wave, ...round, report: JSON.parse(kept.report) };

@@ -11,9 +11,9 @@ const MOST_JITTER = 1000;
 const MOST_READ = 2 ** 26; // characters of an answer
 
 /**
- * How to speak with a server. `patience` is for how many milliseconds to try again without an answer; `wait` sleeps
- * (tests put another clock here), `now` tells the time.
- * @typedef {{ fetch?: typeof fetch, patience?: number, wait?: (milliseconds: number) => Promise<void>,
+ * How to speak with a server. `patience` is for how many milliseconds to try again without an answer, `busy` the same
+ * where it answers to come back later; `wait` sleeps (tests put another clock here), `now` tells the time.
+ * @typedef {{ fetch?: typeof fetch, patience?: number, busy?: number, wait?: (milliseconds: number) => Promise<void>,
  *   now?: () => number, onWait?: (milliseconds: number) => void }} Connection
  */
 
@@ -32,14 +32,14 @@ const MOST_READ = 2 ** 26; // characters of an answer
  * @returns {Promise<Reply>}
  */
 export async function exchange(connection, method, url, body) {
-  const { fetch: ask = globalThis.fetch, patience = 300_000, now = Date.now, wait = sleep } = connection;
+  const { fetch: ask = globalThis.fetch, patience = 300_000, busy = patience, now = Date.now, wait = sleep } = connection;
   const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const began = now();
   for (let attempt = 0; ; attempt += 1) {
     const answer = await once(ask, url, { method, ...content });
     if (answer !== null && !TRANSIENT.has(answer.status)) return { status: answer.status, said: answer.said };
     const pause = pauseAfter(attempt, answer?.retryAfter ?? null);
-    if (now() - began + pause > patience) {
+    if (now() - began + pause > (answer === null ? patience : busy)) {
       throw new Refusal('unreachable', 'the server does not answer; what was drawn is kept and can be sent later');
     }
     connection.onWait?.(pause);

@@ -93,15 +93,28 @@ export class Sensing {
     return Object.fromEntries(
       pairs.map(([name, step]) => {
         const value = this.mechanism.grid.value(step);
-        const [low, high] = this.ranges[/** @type {number} */ (this.objects.codes.get(name))];
+        const [low, high] = this.rangeOf(name);
         return [name, this.scaled ? low + value * (high - low) : value];
       }),
     );
   }
 
-  /** A made-up answer, of nobody: the middle of each range. */
+  /** How far apart noisy values of an object are at least, in its own unit. @param {string} name */
+  stepOf(name) {
+    const [low, high] = this.rangeOf(name);
+    return this.mechanism.grid.step * (this.scaled ? high - low : 1);
+  }
+
+  /** @param {string} name of an object */
+  rangeOf(name) {
+    return this.ranges[/** @type {number} */ (this.objects.codes.get(name))];
+  }
+
+  /** A made-up answer, of nobody: the middle of a range. One is enough, as noise about each object is as strong. */
   madeUp() {
-    return Object.fromEntries(this.objects.names.map((name, at) => [name, this.ranges[at][0] + (this.ranges[at][1] - this.ranges[at][0]) / 2]));
+    const [{ name }] = this.objects.listed;
+    const [low, high] = this.rangeOf(name);
+    return { [name]: low + (high - low) / 2 };
   }
 
   /**

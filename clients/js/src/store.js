@@ -10,9 +10,14 @@
  */
 
 /**
+ * That somebody withdraws: "withdrawing" until the server answers, then "accepted", or why it did not.
+ * @typedef {{ outcome: string }} Mark
+ */
+
+/**
  * Entries that are written once. `putIfAbsent` calls `make` only if there is no entry, and while nobody else can
  * write one, not even another tab; it is done when the entry is on the disk. If `make` throws, there is no entry.
- * `note` changes the outcome of a report, unless that is "accepted"; nothing else of an entry ever changes.
+ * `note` changes the outcome of a report or a mark, unless that is "accepted"; nothing else of an entry ever changes.
  * @typedef {{
  *   get: (key: string) => Promise<any>,
  *   putIfAbsent: (key: string, make: () => any) => Promise<any>,
@@ -25,9 +30,10 @@ export const ACCEPTED = 'accepted';
 
 /**
  * An entry with another outcome; one that was accepted stays accepted.
- * @param {Kept} kept
+ * @template {Kept | Mark} Entry
+ * @param {Entry} kept
  * @param {string} outcome
- * @returns {Kept}
+ * @returns {Entry}
  */
 export const noted = (kept, outcome) => (kept.outcome === ACCEPTED ? kept : { ...kept, outcome });
 

@@ -264,6 +264,22 @@ test('without a connection an invitation that was prepared is drawn for', async 
   assert.deepEqual(server.waits, []);
 });
 
+test('a server that is busy is asked again before an invitation is drawn for', async () => {
+  const server = new Server('waves');
+  const invited = { participant: 'invitation' };
+  const [phone, laptop] = [await joined(server, undefined, invited), await joined(server, undefined, invited)];
+  await Promise.all([phone.prepare(), laptop.prepare()]);
+  await phone.draw({ a: 1 });
+  await phone.send();
+  server.failures = [reply(429, {}, { 'Retry-After': '1' }), reply(503, {})];
+  await assert.rejects(laptop.draw({ a: 1 }), { code: 'reported' });
+  assert.equal(server.waits.length, 2);
+  const third = await joined(server, undefined, { participant: 'another' });
+  await third.prepare();
+  server.failures = Array.from({ length: 99 }, () => reply(503, {}));
+  assert.equal(typeof (await third.draw({ a: 1 })).key, 'string'); // it does not wait for good
+});
+
 test('what an earlier wave left unsent can be sent alone', async () => {
   const server = new Server('waves');
   const store = new VolatileStore();
@@ -351,21 +367,71 @@ test('what was drawn and not sent stays here after a withdrawal', async () => {
   assert.equal(server.reports.size, 0);
 });
 
-test('a withdrawal that is refused, or gets no answer, is none', async () => {
-  const closed = () => reply(409, { type: 'urn:crowdveil:problem:closed' });
-  for (const [failures, code] of [[[closed()], 'closed'], [Array.from({ length: 99 }, () => new TypeError('no network')), 'unreachable']]) {
-    const server = new Server('sensing');
-    const participation = await joined(server);
-    await participation.draw(ANSWERS.sensing);
-    await participation.send();
-    server.failures = failures;
-    await assert.rejects(participation.withdraw(), { name: 'Refusal', code });
-    assert.equal(await participation.withdrew(), false);
-    assert.equal(await participation.send(), 'accepted');
+test('a withdrawal that is refused is none, and can be tried again', async () => {
+  const server = new Server('sensing');
+  const participation = await joined(server);
+  await participation.draw(ANSWERS.sensing);
+  await participation.send();
+  server.failures = [reply(409, { type: 'urn:crowdveil:problem:closed' })];
+  await assert.rejects(participation.withdraw(), { name: 'Refusal', code: 'closed' });
+  assert.deepEqual([await participation.withdrew(), await participation.withdrawing()], [false, false]);
+  assert.equal(await participation.send(), 'accepted');
+  server.failures = Array.from({ length: 99 }, () => new TypeError('no network'));
+  await assert.rejects(participation.withdraw(), { code: 'unreachable' });
+  assert.equal(await participation.withdrawing(), true);
+  server.failures = [];
+  await participation.withdraw();
+  assert.deepEqual([await participation.withdrew(), await participation.withdrawing()], [true, false]);
+});
+
+test('nothing is drawn or sent while it is not known whether a withdrawal arrived', async () => {
+  for (const make of [() => new VolatileStore(), indexed]) {
+    const store = make();
+    if (store === null) continue;
+    const server = new Server('waves');
+    const guest = { participant: 'guest' };
+    const participation = await joined(server, store, guest);
+    await participation.draw(ANSWERS.sensing); // and not sent
+    server.failures = Array.from({ length: 99 }, () => ({ lost: true }));
+    await assert.rejects(participation.withdraw(), { code: 'unreachable' });
     server.failures = [];
-    await participation.withdraw(); // and can be tried again
-    assert.equal(await participation.withdrew(), true);
+    server.document = { ...server.document, wave: 2 };
+    const later = await joined(server, store, guest);
+    assert.deepEqual([await later.withdrew(), await later.withdrawing()], [false, true]);
+    await assert.rejects(later.draw(ANSWERS.sensing), { name: 'Refusal', code: 'withdrawing' });
+    await later.sendLate();
+    assert.equal(await participation.send(), 'withdrawing');
+    assert.equal(server.reports.size, 0);
+    await later.withdraw();
+    assert.deepEqual([await later.withdrew(), await later.withdrawing()], [true, false]);
   }
+});
+
+test('a device notes that it withdraws before it asks for it', async () => {
+  class Failing extends VolatileStore {
+    failing = '';
+    async putIfAbsent(key, make) {
+      if (this.failing === 'put') throw new Refusal('store', 'the disk is full');
+      return super.putIfAbsent(key, make);
+    }
+    async note(key, outcome) {
+      if (this.failing === outcome) throw new Refusal('store', 'the disk is full');
+      return super.note(key, outcome);
+    }
+  }
+  const server = new Server('sensing');
+  const store = new Failing();
+  const participation = await joined(server, store);
+  await participation.draw(ANSWERS.sensing);
+  await participation.send();
+  server.requests = [];
+  store.failing = 'put';
+  await assert.rejects(participation.withdraw(), { code: 'store' });
+  assert.deepEqual(server.requests, [], 'it was withdrawn, and nobody would know');
+  store.failing = 'accepted'; // after the server did it
+  await participation.withdraw();
+  assert.equal(await participation.withdrawing(), true);
+  assert.equal(await participation.send(), 'withdrawing');
 });
 
 test('examples are drawn from a made-up answer, and nothing of them is kept or sent', async () => {
@@ -375,7 +441,9 @@ test('examples are drawn from a made-up answer, and nothing of them is kept or s
     const examples = campaign.examples(50);
     assert.equal(examples.length, 50);
     assert.ok(new Set(examples.map(({ report }) => JSON.stringify(report))).size > 1);
-    if (name === 'sensing') assert.ok(examples.every(({ report }) => Number.isFinite(campaign.kind.shown(report).a)));
+    if (name !== 'sensing') continue;
+    assert.ok(examples.every(({ report }) => Number.isFinite(campaign.kind.shown(report).a)));
+    assert.ok(examples.every(({ report }) => report.payload.length === 1), 'noise about one thing is enough for a picture');
   }
 });
 

@@ -20,6 +20,7 @@ from crowdveil.service.web.page import POLICY, page
 from crowdveil.service.web.texts import wanted
 
 router = APIRouter(include_in_schema=False)
+PRACTICALLY_SURE = 0.995  # of a guess: from here on a share says less than words
 ASKED = {"sensing": "ask.sensing", "sparse": "ask.sparse", "records": "ask.records"}
 
 
@@ -41,6 +42,8 @@ async def take_part(id: str, service: Service, request: Request) -> Response:
         return page(request, "gone.html", 404)
     document = json.loads(campaign.document)
     guarantee = document["guarantee"]
+    guess, once = right_at_most(own_level(guarantee)), right_at_most(own_level(guarantee, "levels"))
+    person = right_at_most(guarantee["all_waves"][-1])
     texts = wanted(request.headers.get("accept-language", ""))
     return page(
         request,
@@ -49,9 +52,12 @@ async def take_part(id: str, service: Service, request: Request) -> Response:
         document=document,
         guarantee=guarantee,
         asked=ASKED[document["kind"]],
-        guess=right_at_most(own_level(guarantee)),
-        once=right_at_most(own_level(guarantee, "levels")),
-        guessed=_guessed(document),
+        guess=guess,
+        once=once,
+        guessed="none" if guess >= PRACTICALLY_SURE else _guessed(document),
+        added="none" if once >= PRACTICALLY_SURE else "once" if guess >= PRACTICALLY_SURE else "up",
+        person=person,
+        whole="none" if person >= PRACTICALLY_SURE else "share",
         script_texts=texts.beginning("script."),
     )
 

@@ -2,14 +2,14 @@
 
 import { Records } from './src/records.js';
 import { Sensing } from './src/sensing.js';
+import { Sparse } from './src/sparse.js';
 import { meaningOf } from './src/meaning.js';
-import { answered, answerText } from './said.js';
+import { answered, answerText, sentText } from './said.js';
 import { fill, make, say, written } from './texts.js';
 
 /**
  * @typedef {import('./src/campaign.js').Campaign} Campaign
  * @typedef {import('./src/kinds.js').Asked} Asked
- * @typedef {import('./src/sparse.js').Sparse} Sparse
  * @typedef {import('./src/wire.js').Report} Report
  * @typedef {{ answer: Record<string, unknown>, report: Report }} Example
  */
@@ -21,6 +21,7 @@ import { fill, make, say, written } from './texts.js';
  */
 
 const COUNT = 60;
+const [FEWEST, MOST_DRAWS] = [12, 120_000]; // of a report about each of many things, fewer are drawn
 const MOST_ROWS = 12;
 const WIDTH = 340; // about that of a phone, so that text keeps its size
 const [LEFT, RIGHT, LINE, HEIGHT] = [12, 328, 70, 112];
@@ -41,16 +42,22 @@ function drawn(name, attributes, text) {
  */
 export function drawExamples(campaign, asked, figure) {
   const { kind } = campaign;
-  const examples = campaign.examples(COUNT, asked);
+  const examples = campaign.examples(countOf(kind), asked);
   if (kind instanceof Sensing) {
     const [{ name }] = kind.objects.listed;
-    const [low, high] = kind.ranges[/** @type {number} */ (kind.objects.codes.get(name))];
+    const [low, high] = kind.rangeOf(name);
     const values = examples.map(({ report }) => kind.shown(report)[name]);
-    figure.append(strip(values, Number(examples[0].answer[name]), low, high));
+    figure.append(strip(values, Number(examples[0].answer[name]), low, high, kind.stepOf(name)));
   } else {
     figure.append(...tallied(examples, symbolsOf(kind, asked, examples[0].answer)));
   }
   figure.hidden = false;
+}
+
+/** How many examples there is time for. @param {import('./src/kinds.js').Kind} kind */
+function countOf(kind) {
+  const draws = kind instanceof Sparse && !kind.asksByPlace ? kind.objects.count : 1;
+  return Math.min(COUNT, Math.max(FEWEST, Math.floor(MOST_DRAWS / draws)));
 }
 
 /**
@@ -73,7 +80,7 @@ function symbolsOf(kind, asked, answer) {
     own: scale.nearest(Number(answer[name])),
     count: scale.levels + 1,
     several: false,
-    label: (code) => answered(valueOf(code)),
+    label: (code) => sentText(valueOf(code)),
     names: (report, code) => /** @type {Sparse} */ (kind).shown(report)?.[name] === valueOf(code),
   };
 }
@@ -111,11 +118,12 @@ function tallied(examples, { own, count, several, label, names }) {
  * @param {number} truth
  * @param {number} low
  * @param {number} high
+ * @param {number} step
  */
-function strip(values, truth, low, high) {
+function strip(values, truth, low, high, step) {
   const [least, most] = [Math.min(low, ...values), Math.max(high, ...values)];
   const at = (/** @type {number} */ value) => LEFT + ((value - least) / (most - least)) * (RIGHT - LEFT);
-  const label = fill('example', { value: written(truth), count: values.length });
+  const label = fill('example', { value: sentText(truth, step), count: values.length });
   const svg = drawn('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'scaled', role: 'img', 'aria-label': label });
   svg.append(
     drawn('title', {}, label),

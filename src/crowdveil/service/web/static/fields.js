@@ -6,7 +6,7 @@
 
 import { Records } from './src/records.js';
 import { Sensing } from './src/sensing.js';
-import { fill, make, say, written } from './texts.js';
+import { fill, inSteps, make, say, written } from './texts.js';
 
 /**
  * Nodes of a form, and what they say: an answer, or what is wrong.
@@ -16,20 +16,44 @@ import { fill, make, say, written } from './texts.js';
 /** @typedef {import('./src/campaign.js').Campaign} Campaign */
 
 const MANY = 20; // objects from which there is a field to find one
+const STEPS = 1000; // of a slider
+const SOON = '600px'; // how far below the screen fields get their choices
 
 let count = 0;
 
-/** A label with a field below it. @param {string} text @param {HTMLElement} field @param {string} [hint] */
-function labelled(text, field, hint) {
+/** A label with a field below it. @param {string} text @param {HTMLElement} field @param {...HTMLElement} hints */
+function labelled(text, field, ...hints) {
   count += 1;
   field.id = `field-${count}`;
-  const parts = [make('label', { for: field.id }, text)];
-  if (hint) {
-    const below = make('p', { class: 'hint', id: `hint-${count}` }, hint);
-    field.setAttribute('aria-describedby', below.id);
-    parts.push(/** @type {any} */ (below));
-  }
-  return make('div', { class: 'field' }, ...parts, field);
+  hints.forEach((hint, at) => (hint.id = `hint-${count}-${at}`));
+  if (hints.length) field.setAttribute('aria-describedby', hints.map(({ id }) => id).join(' '));
+  return make('div', { class: 'field' }, make('label', { for: field.id }, text), ...hints, field);
+}
+
+/**
+ * A number between two ends: a field, and hints that name the ends and, for a number beyond them, what is used.
+ * @param {number} low
+ * @param {number} high
+ */
+function bounded(low, high) {
+  const range = fill('range', { low: written(low), high: written(high) });
+  const field = make('input', { type: 'number', step: 'any', min: String(low), max: String(high), inputmode: 'decimal' });
+  const beyond = make('p', { class: 'hint', role: 'status' });
+  const follow = () => {
+    const value = field.valueAsNumber; // NaN as long as there is none
+    const end = value < low ? low : value > high ? high : undefined;
+    beyond.textContent = end === undefined ? '' : fill('beyond', { range, end: written(end) });
+  };
+  field.addEventListener('input', follow);
+  return { field, range, hints: [make('p', { class: 'hint' }, range), beyond], follow };
+}
+
+/** The value at a place of a slider: its ends are those of the range. @param {number} at @param {number} low @param {number} high */
+function valueAt(at, low, high) {
+  if (at <= 0) return low;
+  if (at >= STEPS) return high;
+  const step = (high - low) / STEPS;
+  return Math.min(Math.max(inSteps(low + at * step, step), low), high);
 }
 
 /**
@@ -47,11 +71,10 @@ export function fieldsOf(campaign, asked) {
 /** @param {Sensing} kind @returns {Fields} */
 function numbers(kind) {
   const fields = kind.objects.listed.map(({ name, unit }) => {
-    const [low, high] = kind.ranges[/** @type {number} */ (kind.objects.codes.get(name))];
-    const range = fill('range', { low: written(low), high: written(high) });
-    const field = make('input', { type: 'number', step: 'any', min: String(low), max: String(high), inputmode: 'decimal' });
+    const [low, high] = kind.rangeOf(name);
+    const { field, range, hints, follow: checkEnds } = bounded(low, high);
     const slider = make('input', {
-      ...{ type: 'range', min: String(low), max: String(high), step: String((high - low) / 1000) },
+      ...{ type: 'range', min: '0', max: String(STEPS), step: '1' },
       ...{ 'aria-label': fill('slider', { name, range }), class: 'unset', 'aria-valuetext': say('none') ?? '' },
     });
     const follow = () => {
@@ -59,6 +82,7 @@ function numbers(kind) {
       slider.classList.toggle('unset', unset); // in the middle, but no answer
       slider.setAttribute('aria-valuetext', unset ? (say('none') ?? '') : written(field.valueAsNumber));
       clear.hidden = unset;
+      checkEnds();
     };
     const clear = make('button', { type: 'button', class: 'quiet small', hidden: '' }, say('clear') ?? '');
     clear.setAttribute('aria-label', fill('clear-of', { name }));
@@ -68,14 +92,14 @@ function numbers(kind) {
       field.focus();
     });
     slider.addEventListener('input', () => {
-      field.value = String(Number(Number(slider.value).toPrecision(4)));
+      field.value = String(valueAt(slider.valueAsNumber, low, high));
       follow();
     });
     field.addEventListener('input', () => {
-      if (field.value !== '') slider.value = field.value;
+      if (field.value !== '') slider.value = String(((field.valueAsNumber - low) / (high - low)) * STEPS);
       follow();
     });
-    const node = labelled(unit ? fill('unit', { name, unit }) : name, field, range);
+    const node = labelled(unit ? fill('unit', { name, unit }) : name, field, ...hints);
     node.append(slider, clear);
     return { name, field, node };
   });
@@ -96,11 +120,31 @@ function numbers(kind) {
   return { nodes: fields.map(({ node }) => node), read };
 }
 
-/** A field to choose from. @param {[string, string][]} options values and texts @param {string} first */
+/** What somebody chooses from. @param {[string, string][]} options values and texts @param {string} first */
 function choice(options, first) {
-  const select = make('select', {}, make('option', { value: '' }, first));
-  for (const [value, text] of options) select.append(make('option', { value }, text));
-  return select;
+  return make('select', {}, make('option', { value: '' }, first), ...choices(options));
+}
+
+/** @param {[string, string][]} options values and texts */
+const choices = (options) => options.map(([value, text]) => make('option', { value }, text));
+
+/**
+ * Gives fields their choices shortly before they are seen or used: millions at once would stop a browser.
+ * @param {HTMLSelectElement[]} fields
+ * @param {[string, string][]} options
+ */
+function chooseLater(fields, options) {
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) complete(/** @type {HTMLSelectElement} */ (target));
+  }, { rootMargin: SOON });
+  const complete = (/** @type {HTMLSelectElement} */ field) => {
+    seen.unobserve(field);
+    if (field.options.length === 1) field.append(...choices(options));
+  };
+  for (const field of fields) {
+    seen.observe(field);
+    for (const use of ['focus', 'pointerdown']) field.addEventListener(use, () => complete(field), { once: true });
+  }
 }
 
 /** @param {import('./src/sparse.js').Sparse} kind @returns {Fields} */
@@ -109,16 +153,17 @@ function cells(kind) {
   /** @type {[string, string][]} */
   const levels = Array.from({ length: high - low + 1 }, (_, at) => [String(low + at), written(low + at)]);
   const fields = kind.objects.listed.map(({ name }) => {
-    const field = choice(levels, say('none') ?? '');
+    const field = choice([], say('none') ?? '');
     return { name, field, node: labelled(name, field) };
   });
+  chooseLater(fields.map(({ field }) => field), levels);
   const read = () => {
     const answered = fields.filter(({ field }) => field.value !== '');
     return { answer: Object.fromEntries(answered.map(({ name, field }) => [name, Number(field.value)])) };
   };
   const nodes = fields.map(({ node }) => node);
   if (fields.length < MANY) return { nodes, read };
-  const find = make('input', { type: 'search' });
+  const find = make('input', { type: 'search', spellcheck: 'false', autocomplete: 'off' });
   find.addEventListener('input', () => {
     const text = find.value.trim().toLowerCase();
     for (const { name, node } of fields) node.hidden = !name.toLowerCase().includes(text);
@@ -131,14 +176,12 @@ function questionnaire(kind, asked) {
   const question = kind.checkedQuestion(asked.question);
   const columns = question.columns.map((column) => kind.schema.columns[column].name).join(', ');
   const fields = kind.schema.columns.map((column) => {
-    const numeric = column.edges !== undefined;
-    /** @type {[string, string][]} */
-    const options = column.present.map((label) => [label, label]);
-    const field = numeric
-      ? make('input', { type: 'number', step: 'any', inputmode: 'decimal' })
-      : choice(options, (column.missing ? say('missing') : say('choose')) ?? '');
-    const hint = column.edges && fill('range', { low: written(column.edges[0]), high: written(column.edges.at(-1) ?? 0) });
-    return { column, field, node: labelled(column.name, field, hint) };
+    if (column.edges !== undefined) {
+      const { field, hints } = bounded(column.edges[0], /** @type {number} */ (column.edges.at(-1)));
+      return { column, field, node: labelled(column.name, field, ...hints) };
+    }
+    const field = choice(column.present.map((label) => [label, label]), (column.missing ? say('missing') : say('choose')) ?? '');
+    return { column, field, node: labelled(column.name, field) };
   });
   const read = () => {
     /** @type {Record<string, unknown>} */

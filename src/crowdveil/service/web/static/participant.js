@@ -42,11 +42,20 @@ function tell(text) {
   message.hidden = text === '';
 }
 
-/** What a refusal before anything was sent means, in the reader's words. @param {unknown} error */
+/** What a refusal before the draw means, in the reader's words. @param {unknown} error */
 function wordsOf(error) {
-  const code = error instanceof Refusal ? error.code : 'bug';
-  return say(code) ?? fill('failed', { code });
+  const code = codeOf(error);
+  return (code === 'unreachable' ? say('offline') : say(code)) ?? fill('failed', { code });
 }
+
+/** What a failure after the draw means: whether the report arrived is not known. @param {unknown} error */
+function unsure(error) {
+  const code = codeOf(error);
+  return (code === 'unreachable' ? say(code) : undefined) ?? fill('unsure', { code });
+}
+
+/** @param {unknown} error */
+const codeOf = (error) => (error instanceof Refusal ? error.code : 'bug');
 
 /** What became of a report that was sent. @param {string} code */
 function becameOf(code) {
@@ -64,6 +73,7 @@ async function begin(campaign) {
   if (await participation.withdrew()) return withdrawn();
   const { state } = /** @type {import('./src/campaign.js').Published} */ (campaign.published);
   await offer(participation, state);
+  if (await participation.withdrawing()) return unsureOfWithdrawal();
   const drawn = await participation.drawn();
   if (drawn !== undefined) return finish(campaign, drawn);
   if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
@@ -130,15 +140,18 @@ async function submit(campaign, fields) {
   const send = button('send');
   if (send.disabled) return;
   send.disabled = true;
+  let kept;
   try {
-    await finish(campaign, await current().draw(answer), answer, await current().prepare());
-    /** @type {HTMLFormElement} */ (element('form')).reset();
-    element('fields').replaceChildren();
+    kept = await current().draw(answer);
   } catch (error) {
     problem.textContent = wordsOf(error);
     problem.hidden = false;
     send.disabled = false;
+    return;
   }
+  await finish(campaign, kept, answer, await current().prepare());
+  /** @type {HTMLFormElement} */ (element('form')).reset();
+  element('fields').replaceChildren();
 }
 
 /**
@@ -174,6 +187,13 @@ function withdrawn() {
   element('outcome').textContent = say('withdrew') ?? '';
 }
 
+/** Says that it is not known whether what the reader withdrew is gone; until it is, nothing is asked, shown or sent. */
+function unsureOfWithdrawal() {
+  tell('');
+  show('sent');
+  element('outcome').textContent = say('withdrawing') ?? '';
+}
+
 /** Sends what was drawn until there is an answer. @param {() => void} reveal called when there is one */
 async function deliver(reveal) {
   if (sending) return;
@@ -187,8 +207,8 @@ async function deliver(reveal) {
     if (became === 'paused') setTimeout(again, 4 * RETRY);
     else reveal();
   } catch (error) {
-    outcome.textContent = wordsOf(error);
-    if (error instanceof Refusal && error.code === 'unreachable') setTimeout(again, RETRY);
+    outcome.textContent = unsure(error);
+    if (codeOf(error) === 'unreachable') setTimeout(again, RETRY);
   } finally {
     sending = false;
   }
@@ -209,8 +229,7 @@ async function start() {
   try {
     await begin(await fetchCampaign(location.origin + location.pathname, { patience: PATIENCE }));
   } catch (error) {
-    const unreachable = error instanceof Refusal && error.code === 'unreachable';
-    tell(unreachable ? (say('offline') ?? '') : wordsOf(error));
+    tell(wordsOf(error));
   }
 }
 

@@ -2,7 +2,8 @@
 
 import { Records } from './src/records.js';
 import { meaningOf } from './src/meaning.js';
-import { fill, make, say, written } from './texts.js';
+import { Sensing } from './src/sensing.js';
+import { fill, inSteps, make, say, written } from './texts.js';
 
 /**
  * @typedef {import('./src/campaign.js').Campaign} Campaign
@@ -14,11 +15,15 @@ import { fill, make, say, written } from './texts.js';
 
 const MOST_NAMED = 12;
 const MOST_LOOKED_AT = 5000;
+const LEVEL = 0.01; // levels of a scale are at least 1 apart, and need not be whole
 
 /** A possible answer. @param {Part[]} parts */
 export function answerText(parts) {
-  return parts.map(({ about, value }) => (about === undefined ? answered(value) : `${about}: ${answered(value)}`)).join('; ');
+  return parts.map(({ about, value }) => (about === undefined ? sentText(value) : `${about}: ${sentText(value)}`)).join('; ');
 }
+
+/** A value that is sent: a number no finer than its grid. @param {unknown} value @param {number} [step] of the grid */
+export const sentText = (value, step = LEVEL) => answered(typeof value === 'number' ? inSteps(value, step) : value);
 
 /** A value, a number as people write it, or that there is none. @param {unknown} value */
 export function answered(value) {
@@ -43,7 +48,7 @@ export function shown({ kind }, report, asked, answer) {
   const head = ['object', ...(answer ? ['yours'] : []), ...(sent ? ['sent'] : [])];
   const body = names.map((name) => {
     const own = answer === undefined ? [] : [make('td', {}, answered(answer[name]))];
-    const noisy = sent === undefined ? [] : [make('td', {}, answered(sent[name]))];
+    const noisy = sent === undefined ? [] : [make('td', {}, sentText(sent[name], kind instanceof Sensing ? kind.stepOf(name) : undefined))];
     return make('tr', {}, make('th', { scope: 'row' }, name), ...own, ...noisy);
   });
   const titles = head.map((name) => make('th', { scope: 'col' }, say(name) ?? ''));

@@ -37,7 +37,22 @@ export function make(name, attributes = {}, ...content) {
 
 const language = document.documentElement.lang;
 
-/** A number as people write it. @param {number} value */
+const [SMALLEST, LARGEST] = [1e-6, 1e15]; // between these, numbers are written out
+const NO_MORE_DECIMALS = 100; // than `toFixed` takes
+
+/** No separator in four digits: they may be a year. @type {Intl.NumberFormatOptions} */
+const FORM = { maximumFractionDigits: 20, useGrouping: 'min2' };
+const plain = new Intl.NumberFormat(language, FORM);
+const byPower = new Intl.NumberFormat(language, { ...FORM, notation: 'scientific' });
+
+/** A number as people write it, with all its digits. @param {number} value */
 export function written(value) {
-  return new Intl.NumberFormat(language, { maximumSignificantDigits: 6 }).format(value);
+  const size = Math.abs(value);
+  return (size === 0 || (size >= SMALLEST && size < LARGEST) ? plain : byPower).format(value);
+}
+
+/** A number to as many decimals as tell one step from the next. @param {number} value @param {number} step */
+export function inSteps(value, step) {
+  const [, power] = step.toExponential().split('e');
+  return Number(value.toFixed(Math.min(Math.max(0, -Number(power)), NO_MORE_DECIMALS))) + 0; // never -0
 }

@@ -7,10 +7,10 @@ import { element, fill, say } from './texts.js';
 
 const TABS = 'crowdveil withdrawal';
 
-/** Why nothing was withdrawn, in the reader's words. @param {unknown} error */
-function wordsOf(error) {
+/** Why nothing was withdrawn, in the reader's words; or that this is not known. @param {unknown} error @param {boolean} known */
+function wordsOf(error, known) {
+  if (!known) return say('withdrawing') ?? '';
   const code = error instanceof Refusal ? error.code : 'bug';
-  if (code === 'unreachable') return say('withdraw-unreachable') ?? '';
   if (code === 'closed') return say('withdraw-closed') ?? '';
   if (code === 'unknown-participant' || code === 'unknown-campaign') return say('withdraw-gone') ?? '';
   return fill('withdraw-failed', { code });
@@ -30,7 +30,7 @@ function ask(asking) {
  */
 export async function offer(participation, state) {
   const possible = (await participation.reported()) && !(await participation.withdrew());
-  element('withdrawal').hidden = !possible;
+  element('withdrawal').hidden = !possible && !(await participation.withdrawing());
   if (state === 'closed') fail(say('withdraw-closed') ?? '', false);
 }
 
@@ -64,12 +64,13 @@ export function listen(participation, done) {
     yes.disabled = true;
     try {
       await participation.withdraw();
-      tabs.postMessage('');
-      done();
     } catch (error) {
-      fail(wordsOf(error), !(error instanceof Refusal && error.code === 'closed'));
+      const known = !(await participation.withdrawing());
+      return fail(wordsOf(error, known), !(error instanceof Refusal && error.code === 'closed'));
     } finally {
       yes.disabled = false;
     }
+    tabs.postMessage('');
+    done();
   };
 }
