@@ -145,7 +145,7 @@ def test_examples_and_what_was_sent_are_in_words(
         )
         assert named == 60 or sort in ("oue", "olh")
     begin(page)
-    for field in page.locator("#fields select, #fields input[type=number]").all():
+    for field in page.locator("#fields select, #fields input[inputmode=decimal]").all():
         field.select_option(index=1) if field.evaluate("each => each.tagName") == "SELECT" else field.fill(
             "50"
         )
@@ -424,7 +424,7 @@ def test_a_page_can_be_used_with_the_keyboard_alone(
     tab_to("#continue")
     page.keyboard.press("Enter")
     page.wait_for_selector("#answer:not([hidden])")
-    tab_to("input[type=number]")
+    tab_to("input[inputmode=decimal]")
     page.keyboard.type(SECRET)
     tab_to("#send")
     page.keyboard.press("Enter")
@@ -617,7 +617,7 @@ def test_a_slider_reaches_its_whole_range(
         }""",
         place,
     )
-    assert page.locator("#fields input[type=number]").last.input_value() == value
+    assert page.locator("#fields input[inputmode=decimal]").last.input_value() == value
 
 
 def test_ranges_and_answers_are_written_with_all_their_digits(
@@ -728,3 +728,57 @@ def test_a_slider_is_reached_by_keyboard_and_is_no_answer_before(
     page.get_by_label("No answer about Park").click()
     assert field.input_value() == ""
     assert slider.get_attribute("aria-valuetext") == "no answer"
+
+
+def test_a_key_that_ends_a_field_sends_nothing(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    names = [f"item {at}" for at in range(30)]
+    lists = create(ann, {**KINDS["sparse"], "objects": names})
+    for campaign, label in ((lists, "Find in the list"), (create(ann, KINDS["sensing"]), "Park")):
+        page = opened(context, traffic, url_of(pages, campaign))
+        begin(page)
+        page.get_by_label(label, exact=True).fill("4")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+        assert page.locator("#answer").is_visible()
+    assert traffic.reports() == []
+
+
+def test_numbers_have_a_decimal_point_or_a_comma(
+    pages: Server, ann: httpx.Client, context: Any, traffic: Traffic
+) -> None:
+    campaign = create(ann, {**KINDS["sensing"], "objects": ["a", "b", "c"], "range": [-1, 10]})
+    page = opened(context, traffic, url_of(pages, campaign))
+    begin(page)
+    for wrong in ("5,5,5", "five", "0x5", "9" * 400, "1 5"):
+        page.get_by_label("a", exact=True).fill(wrong)
+        page.click("#send")
+        page.get_by_text("Write a number").wait_for()
+    assert traffic.reports() == []
+    for name, text in (("a", "5,5"), ("b", "5.5"), ("c", "\N{MINUS SIGN}0,25")):
+        page.get_by_label(name, exact=True).fill(text)
+    page.click("#send")
+    outcome(page)
+    answers = page.locator("#shown tbody tr td:nth-of-type(1)").all_inner_texts()
+    assert [each.replace("\N{MINUS SIGN}", "-") for each in answers] == ["5.5", "5.5", "-0.25"]
+
+
+def test_what_is_asked_can_be_seen_before(pages: Server, ann: httpx.Client, context: Any) -> None:
+    campaign = create(ann, {**KINDS["sensing"], "admission": "invited"})
+    page = context.new_page()
+    page.goto(url_of(pages, campaign))
+    page.get_by_text("open the link that you were given").wait_for()
+    assert page.locator("#device").is_hidden()  # there is no link that is somebody's alone
+    page.get_by_text("See what is asked").click()
+    assert page.get_by_text("Main Street: 30 to 90 dB").is_visible()
+
+
+def test_a_paused_campaign_says_nothing_about_a_draw_that_was_not(
+    pages: Server, ann: httpx.Client, context: Any
+) -> None:
+    campaign = create(ann, KINDS["sensing"], state="paused")
+    page = context.new_page()
+    page.goto(url_of(pages, campaign))
+    page.get_by_text("This campaign is paused").wait_for()
+    assert "drawn" not in page.locator("#message").inner_text()

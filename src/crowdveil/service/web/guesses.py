@@ -8,7 +8,7 @@ from typing import Any
 
 from crowdveil.report.beliefs import PRIORS, belief_after, right_guesses
 
-BARE = 0.995  # from this share of right guesses on, something is practically not protected
+BARE = 0.995  # from this share of right guesses on, words say more: practically not protected
 
 
 def rounded_up(share: float) -> float:

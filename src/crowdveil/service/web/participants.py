@@ -15,12 +15,13 @@ from crowdveil.service.state import State
 from crowdveil.service.store import campaigns
 from crowdveil.service.store.campaigns import Kept
 from crowdveil.service.web import assets
-from crowdveil.service.web.guesses import own_level, right_at_most
+from crowdveil.service.web.guesses import BARE, own_level, right_at_most
 from crowdveil.service.web.page import POLICY, page
 from crowdveil.service.web.texts import wanted
+from crowdveil.service.web.understood import understood
 
 router = APIRouter(include_in_schema=False)
-PRACTICALLY_SURE = 0.995  # of a guess: from here on a share says less than words
+MOST_LINES = 100  # of what is asked, on the first page
 ASKED = {"sensing": "ask.sensing", "sparse": "ask.sparse", "records": "ask.records"}
 
 
@@ -54,10 +55,12 @@ async def take_part(id: str, service: Service, request: Request) -> Response:
         asked=ASKED[document["kind"]],
         guess=guess,
         once=once,
-        guessed="none" if guess >= PRACTICALLY_SURE else _guessed(document),
-        added="none" if once >= PRACTICALLY_SURE else "once" if guess >= PRACTICALLY_SURE else "up",
+        guessed="none" if guess >= BARE else _guessed(document),
+        added="none" if once >= BARE else "once" if guess >= BARE else "up",
         person=person,
-        whole="none" if person >= PRACTICALLY_SURE else "share",
+        whole="none" if person >= BARE else "share",
+        seated=_seated(document),
+        understood=understood(document, texts, MOST_LINES),
         script_texts=texts.beginning("script."),
     )
 
@@ -66,6 +69,12 @@ def _guessed(document: Mapping[str, Any]) -> str:
     """The name of the text about guesses: in sensing, which things somebody answers about is not hidden."""
     unit = document["guarantee"]["unit"]
     return "numbers" if document["kind"] == "sensing" and unit == "person" else unit
+
+
+def _seated(document: Mapping[str, Any]) -> bool:
+    """Whether the page asks for a place: it decides what is asked, or tells whether an invitation is good."""
+    mechanism, admission = str(document["mechanism"]["name"]), str(document["admission"])
+    return document["kind"] == "records" or mechanism == "slots" or admission == "invited"
 
 
 def _found(service: State, id: str) -> Kept:

@@ -22,9 +22,9 @@ import { fill, make, say, written } from './texts.js';
 
 const COUNT = 60;
 const [FEWEST, MOST_DRAWS] = [12, 120_000]; // of a report about each of many things, fewer are drawn
-const MOST_ROWS = 12;
+const MOST_ROWS = 6;
 const WIDTH = 340; // about that of a phone, so that text keeps its size
-const [LEFT, RIGHT, LINE, HEIGHT] = [12, 328, 70, 112];
+const [LEFT, RIGHT, LINE, HEIGHT] = [12, 328, 70, 96];
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
 function drawn(name, attributes, text) {
@@ -47,7 +47,7 @@ export function drawExamples(campaign, asked, figure) {
     const [{ name }] = kind.objects.listed;
     const [low, high] = kind.rangeOf(name);
     const values = examples.map(({ report }) => kind.shown(report)[name]);
-    figure.append(strip(values, Number(examples[0].answer[name]), low, high, kind.stepOf(name)));
+    figure.append(...strip(values, Number(examples[0].answer[name]), low, high, kind.stepOf(name)));
   } else {
     figure.append(...tallied(examples, symbolsOf(kind, asked, examples[0].answer)));
   }
@@ -137,6 +137,5 @@ function strip(values, truth, low, high, step) {
   for (const [value, anchor] of /** @type {[number, string][]} */ ([[low, 'start'], [high, 'end']])) {
     svg.append(drawn('text', { x: at(value), y: LINE + 20, 'text-anchor': anchor, fill: 'currentColor', 'font-size': 13 }, written(value)));
   }
-  svg.append(drawn('text', { x: WIDTH / 2, y: HEIGHT - 4, 'text-anchor': 'middle', fill: 'currentColor', 'font-size': 12 }, label));
-  return svg;
+  return [svg, make('p', { class: 'small' }, label)];
 }

@@ -6,7 +6,7 @@
 
 import { Records } from './src/records.js';
 import { Sensing } from './src/sensing.js';
-import { fill, inSteps, make, say, written } from './texts.js';
+import { fill, inSteps, make, point, say, written } from './texts.js';
 
 /**
  * Nodes of a form, and what they say: an answer, or what is wrong.
@@ -37,16 +37,26 @@ function labelled(text, field, ...hints) {
  */
 function bounded(low, high) {
   const range = fill('range', { low: written(low), high: written(high) });
-  const field = make('input', { type: 'number', step: 'any', min: String(low), max: String(high), inputmode: 'decimal' });
+  const field = make('input', { type: 'text', inputmode: 'decimal' }); // a number field drops commas, or reads 5,5 as 55
   const beyond = make('p', { class: 'hint', role: 'status' });
   const follow = () => {
-    const value = field.valueAsNumber; // NaN as long as there is none
+    const value = numberIn(field); // NaN as long as there is none
     const end = value < low ? low : value > high ? high : undefined;
     beyond.textContent = end === undefined ? '' : fill('beyond', { range, end: written(end) });
   };
   field.addEventListener('input', follow);
   return { field, range, hints: [make('p', { class: 'hint' }, range), beyond], follow };
 }
+
+/** The number that somebody wrote, with a decimal point or a comma; NaN if it is none. @param {HTMLInputElement} field */
+function numberIn(field) {
+  const text = field.value.trim().replace('\u2212', '-');
+  const value = /^[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text.replace(',', '.')) : NaN;
+  return Number.isFinite(value) ? value : NaN;
+}
+
+/** Whether what stands in a field is no number. @param {HTMLInputElement | HTMLSelectElement} field */
+const isBad = (field) => field instanceof HTMLInputElement && field.value.trim() !== '' && Number.isNaN(numberIn(field));
 
 /** The value at a place of a slider: its ends are those of the range. @param {number} at @param {number} low @param {number} high */
 function valueAt(at, low, high) {
@@ -80,7 +90,7 @@ function numbers(kind) {
     const follow = () => {
       const unset = field.value === '';
       slider.classList.toggle('unset', unset); // in the middle, but no answer
-      slider.setAttribute('aria-valuetext', unset ? (say('none') ?? '') : written(field.valueAsNumber));
+      slider.setAttribute('aria-valuetext', unset ? (say('none') ?? '') : written(numberIn(field)));
       clear.hidden = unset;
       checkEnds();
     };
@@ -92,11 +102,11 @@ function numbers(kind) {
       field.focus();
     });
     slider.addEventListener('input', () => {
-      field.value = String(valueAt(slider.valueAsNumber, low, high));
+      field.value = String(valueAt(slider.valueAsNumber, low, high)).replace('.', point);
       follow();
     });
     field.addEventListener('input', () => {
-      if (field.value !== '') slider.value = String(((field.valueAsNumber - low) / (high - low)) * STEPS);
+      if (!Number.isNaN(numberIn(field))) slider.value = String(((numberIn(field) - low) / (high - low)) * STEPS);
       follow();
     });
     const node = labelled(unit ? fill('unit', { name, unit }) : name, field, ...hints);
@@ -107,13 +117,13 @@ function numbers(kind) {
     /** @type {Record<string, number>} */
     const answer = {};
     for (const { name, field } of fields) {
-      const bad = field.validity.badInput;
+      const bad = isBad(field);
       field.setAttribute('aria-invalid', String(bad));
       if (bad) {
         field.focus();
         return { wrong: say('number') };
       }
-      if (field.value.trim() !== '') answer[name] = field.valueAsNumber;
+      if (field.value.trim() !== '') answer[name] = numberIn(field);
     }
     return Object.keys(answer).length ? { answer } : { wrong: say('empty') };
   };
@@ -187,13 +197,14 @@ function questionnaire(kind, asked) {
     /** @type {Record<string, unknown>} */
     const answer = {};
     for (const { column, field } of fields) {
-      const bad = field.validity.badInput || (field.value.trim() === '' && !column.missing);
+      const bad = isBad(field) || (field.value.trim() === '' && !column.missing);
       field.setAttribute('aria-invalid', String(bad));
       if (bad) {
         field.focus();
         return { wrong: say('unanswered') };
       }
-      answer[column.name] = field.value.trim() === '' ? null : field.value;
+      const value = field instanceof HTMLInputElement ? String(numberIn(field)) : field.value;
+      answer[column.name] = field.value.trim() === '' ? null : value;
     }
     return { answer };
   };

@@ -64,6 +64,7 @@ function becameOf(code) {
 
 /** @param {import('./src/campaign.js').Campaign} campaign */
 async function begin(campaign) {
+  element('device').hidden = campaign.admission === 'invited' && invitation === undefined;
   participation = await Participation.join(campaign, {
     store: new IndexedStore(),
     participant: campaign.admission === 'invited' ? invitation : undefined,
@@ -76,7 +77,7 @@ async function begin(campaign) {
   if (await participation.withdrawing()) return unsureOfWithdrawal();
   const drawn = await participation.drawn();
   if (drawn !== undefined) return finish(campaign, drawn);
-  if (state !== 'open') return tell(say(state) ?? fill('failed', { code: state }));
+  if (state !== 'open') return tell(say(state === 'paused' ? 'resting' : state) ?? fill('failed', { code: state }));
   const asked = await participation.prepare();
   participation.sendLate().catch(() => undefined); // of earlier waves; it is tried again next time
   try {
@@ -118,6 +119,10 @@ async function ask(campaign) {
   form.onsubmit = (event) => {
     event.preventDefault();
     void submit(campaign, fields);
+  };
+  form.onkeydown = (event) => {
+    // what cannot be taken back is not sent by a key that only ends a field
+    if (event.key === 'Enter' && event.target instanceof HTMLInputElement) event.preventDefault();
   };
   show('answer');
   return undefined;

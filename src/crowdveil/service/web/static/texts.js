@@ -45,6 +45,9 @@ const FORM = { maximumFractionDigits: 20, useGrouping: 'min2' };
 const plain = new Intl.NumberFormat(language, FORM);
 const byPower = new Intl.NumberFormat(language, { ...FORM, notation: 'scientific' });
 
+/** Between a number and its decimals. */
+export const point = plain.formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.';
+
 /** A number as people write it, with all its digits. @param {number} value */
 export function written(value) {
   const size = Math.abs(value);
