@@ -115,7 +115,24 @@ def shoot(browser: Any, url: str, cookies: Any, stem: Path) -> None:
         if "/new/" in url:
             write(page, url.rpartition("/")[2])
         page.screenshot(path=f"{stem}-{name}.png", full_page=True)
+        if "/c/" in url:
+            take_part(page, stem, name)
         context.close()
+
+
+def take_part(page: Any, stem: Path, viewport: str) -> None:
+    """Answer on a participant's page, with pictures of the questions and of what was sent."""
+    page.click("#continue")
+    page.locator("#answer").wait_for()
+    for number in page.locator("#fields input[inputmode=decimal]").all()[:2]:
+        number.fill("45")
+    for choice in page.locator("#fields select").all()[:3]:
+        choice.focus()  # long lists get their choices when they are needed
+        choice.select_option(index=1)
+    page.screenshot(path=f"{stem}-answer-{viewport}.png", full_page=True)
+    page.click("#send")
+    page.locator("#delivered").wait_for()
+    page.screenshot(path=f"{stem}-sent-{viewport}.png", full_page=True)
 
 
 def write(page: Any, kind: str) -> None:

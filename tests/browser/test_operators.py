@@ -171,7 +171,7 @@ def test_a_whole_campaign_from_its_first_line_to_its_last_file(
     page.locator("#findings figure svg").first.wait_for()
     if kind == "records":
         page.get_by_role("heading", name="Synthetic table").wait_for()
-        page.get_by_text("away from the truth").wait_for()
+        page.get_by_text("counted at a wrong choice").wait_for()
     else:
         page.get_by_role("heading", name="How much each person counts").wait_for()
     page.get_by_role("link", name="Overview").click()

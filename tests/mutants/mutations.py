@@ -1811,9 +1811,9 @@ PAGES = (
     Mutation(
         "the bound on guesses of one wave is shown for all",
         "service/web/guesses.py",
-        'for level in guarantee["all_waves"]',
-        'for level in guarantee["levels"]',
-        ("service/test_operator_pages.py::test_the_preview_counts_all_waves",),
+        '+ [("all_waves", waves)]',
+        '+ [("levels", waves)]',
+        ("service/test_operator_pages.py::test_a_preview_tells_what_one_wave_and_all_waves_cost",),
     ),
 )
 

@@ -94,6 +94,7 @@ def test_every_text_is_used_and_every_text_that_is_used_is_there() -> None:
     used |= set(re.findall(r"""["']([\w.-]+)["']""", pages)) & known  # chosen by a template
     by_name = {"ask.", *re.findall(r"""\bt\(["']([\w.-]+)["'] ~""", pages)}  # of a kind, a unit, a state
     codes = {"draft", "paused", "closed", "reported", "withdrawn", "not-invited", "token", "document", "full"}
+    codes |= {"resting"}  # before anything was drawn
     codes |= {"unreachable", "accepted", "store", "bug", "object", "yours", "sent", "often", "share"}
     codes |= {"more", "last"}  # by the number of the wave
     codes |= {"tally", "tally-several"}  # by how much a report names
