@@ -1809,6 +1809,20 @@ PAGES = (
         ("service/test_web_pages.py::test_a_share_that_is_promised_is_rounded_up",),
     ),
     Mutation(
+        "the cookie of a session is a token of the API",
+        "service/store/operators.py",
+        "if not token.startswith(prefix):",
+        "if not token.startswith((PREFIX, SESSION)):",
+        ("service/test_operator_pages.py::test_a_session_serves_pages_alone_and_prolongs_nothing",),
+    ),
+    Mutation(
+        "a token that expires signs in, and so prolongs itself",
+        "service/store/operators.py",
+        "(lasting or row.expires <= times.now())",
+        "row.expires <= times.now()",
+        ("service/test_operator_pages.py::test_a_session_serves_pages_alone_and_prolongs_nothing",),
+    ),
+    Mutation(
         "the bound on guesses of one wave is shown for all",
         "service/web/guesses.py",
         '+ [("all_waves", waves)]',
