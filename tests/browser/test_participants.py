@@ -99,6 +99,14 @@ def outcome(page: Any, words: str = "Your report has arrived") -> None:
     )
 
 
+def take_part(page: Any, kind: str) -> None:
+    """From the promise to a report that has arrived."""
+    begin(page)
+    fill(page, kind)
+    page.click("#send")
+    outcome(page)
+
+
 def count(ann: httpx.Client, campaign: Json) -> int:
     return int(ann.get(f"/campaigns/{campaign['id']}/results").json()["reports"])
 
@@ -176,10 +184,7 @@ def test_an_answer_is_randomized_before_it_leaves_the_page(
 ) -> None:
     campaign = create(ann, KINDS[kind])
     page = opened(context, traffic, url_of(pages, campaign), viewport)
-    begin(page)
-    fill(page, kind)
-    page.click("#send")
-    outcome(page)
+    take_part(page, kind)
     assert count(ann, campaign) == 1
     (sent,) = traffic.reports()
     assert (
@@ -247,10 +252,7 @@ def test_the_back_button_asks_nothing_again(
 ) -> None:
     campaign = create(ann, KINDS["sensing"])
     page = opened(context, traffic, url_of(pages, campaign))
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     page.goto(f"{pages.url}/healthz")
     page.go_back()
     outcome(page)
@@ -289,10 +291,7 @@ def test_an_invitation_counts_once_even_if_the_browser_forgets(
     url = f"{url_of(pages, campaign)}#i={token}"
     first = browser.new_context(locale="en-GB")
     page = opened(first, traffic, url)
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     first.close()
     cleared = browser.new_context(locale="en-GB")
     page = opened(cleared, traffic, url)
@@ -444,10 +443,7 @@ def test_a_report_can_be_withdrawn_and_nothing_is_drawn_again(
     url = url_of(pages, campaign)
     page = opened(context, traffic, url)
     assert page.locator("#withdrawal").is_hidden()
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     other = opened(context, traffic, url)  # a second tab, which learns of it
     outcome(other)
     page.click("#withdraw")
@@ -470,10 +466,7 @@ def test_a_withdrawal_without_a_connection_or_from_a_closed_campaign_is_none(
 ) -> None:
     campaign = create(ann, KINDS["sensing"])
     page = opened(context, traffic, url_of(pages, campaign))
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     context.set_offline(True)
     withdraw(page)
     page.get_by_text("It is not known whether your report was withdrawn").wait_for()
@@ -489,10 +482,7 @@ def test_a_withdrawal_that_nobody_answered_stops_the_page_until_it_is_known(
 ) -> None:
     campaign = create(ann, KINDS["sensing"])
     page = opened(context, traffic, url_of(pages, campaign))
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     page.click("#withdraw")
     assert "Whether you withdraw is not randomized" in page.inner_text("#confirm")
     page.route(
@@ -516,10 +506,7 @@ def test_a_withdrawal_that_the_server_did_is_never_said_to_have_failed(
     """The browser's memory fails after the answer."""
     campaign = create(ann, KINDS["sensing"])
     page = opened(context, traffic, url_of(pages, campaign))
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     page.evaluate(
         """() => {
           const { put } = IDBObjectStore.prototype;
@@ -560,10 +547,7 @@ def test_without_a_connection_a_page_does_not_say_that_nothing_was_drawn(
     campaign = create(ann, KINDS["sensing"])
     fresh = browser.new_context(locale="en-GB", service_workers="block")  # or the campaign is kept
     page = opened(fresh, traffic, url_of(pages, campaign))
-    begin(page)
-    fill(page, "sensing")
-    page.click("#send")
-    outcome(page)
+    take_part(page, "sensing")
     page.route("**/api/**", lambda route: route.abort())
     page.reload()
     page.get_by_text("this page needs one to begin").wait_for()
