@@ -180,10 +180,10 @@ TRUTH_TOLERANCE = 1e-3  # sweeps stop when truths change by less than 1e-6; slow
 
 
 def all_read(method: str) -> Check:
-    """A check of the sums of values, codes and offsets."""
+    """A check of the sums of values, and of codes and numbers of claims."""
 
     def complaint(inputs: Arrays, answers: Arrays) -> str | None:
-        codes = float(inputs["users"].sum(dtype=np.int64) + inputs["offsets"][:-1].sum())
+        codes = float(inputs["users"].sum(dtype=np.int64) + inputs["users"].size)
         exact = np.array([inputs["values"].sum(), codes])
         worst = float(np.max(np.abs(answers["sums"] / exact - 1.0)))
         return None if worst <= 1e-9 else f"sums are off by {worst:.1e} of their value"

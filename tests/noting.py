@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from crowdveil.randomness import Name, Randomness, Words, seeded
+from crowdveil.randomness import Name, Randomness, Streams, Words, seeded
+
+
+@dataclass(frozen=True, eq=False)
+class _Noted(Streams):
+    used: list[tuple[bytes | None, str, Name]]
+
+    def nonces(self, names: Collection[Name], first: int = 0) -> Words:
+        self.used.extend((self._seed_key, self._person.decode(), name) for name in names)
+        return super().nonces(names, first)
 
 
 @dataclass(frozen=True)
@@ -22,9 +31,9 @@ class Noting(Randomness):
     def part(self, name: str) -> Randomness:
         return Noting(super().part(name)._seed_key, self.used)
 
-    def streams(self, names: Collection[Name], *, purpose: str) -> tuple[Words, Words]:
-        self.used.extend((self._seed_key, purpose, name) for name in names)
-        return super().streams(names, purpose=purpose)
+    def all_streams(self, *, purpose: str) -> Streams:
+        streams = super().all_streams(purpose=purpose)
+        return _Noted(streams.key, self._seed_key, purpose.encode(), self.used)
 
     @property
     def repeated(self) -> list[tuple[str, Name]]:

@@ -11,7 +11,7 @@ from benchmarks.claims import as_claims
 from benchmarks.stopwatch import Arrays, Steps
 from crowdveil.arrays import Floats, Ints
 from crowdveil.compiled import compiled
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, ByClaim, ByObject, LocalEngine
 from crowdveil.kernels.exponential import exponentials
 from crowdveil.kernels.gaussian import ONE_SWEEP, prepare, room_for, times
 from crowdveil.kernels.ranges import longest
@@ -45,13 +45,8 @@ def fit_and_sample(inputs: Arrays, threads: int | None = None) -> Steps:
     claims, engine = as_claims(_read(inputs)), LocalEngine(threads)
     c, h = inputs["combined"], inputs["bandwidths"]
     given = Weights(np.ones(len(claims.users)), c, c, h, sweeps=0, converged=True)
-    densities = np.empty(len(claims))
     yield
-    engine.run(
-        "densities",
-        claims,
-        lambda first, last: _densities(claims.offsets, claims.values, c, h, first, last, densities),
-    )
+    (densities,) = engine.map("densities", claims, _densities, None, ByClaim(c), ByObject(h), per=("claim",))
     _, draws, _ = draw(
         claims, given, PrivacyTest(), DRAWS, purpose="benchmark", rng=secure(), engine=engine, tested=False
     )
@@ -59,8 +54,14 @@ def fit_and_sample(inputs: Arrays, threads: int | None = None) -> Steps:
     return {"densities": densities, "draws": draws.reshape(-1, DRAWS)}
 
 
+def _densities(block: Block, _: None, c: Floats, h: Floats) -> tuple[Floats]:
+    out = np.empty(block.values.size)
+    _fill_densities(block.offsets, block.values, c, h, 0, block.size, out)
+    return (out,)
+
+
 @compiled
-def _densities(
+def _fill_densities(
     offsets: Ints, values: Floats, c: Floats, h: Floats, first: int, last: int, out: Floats
 ) -> None:
     room = room_for(longest(offsets, first, last))

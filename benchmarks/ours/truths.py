@@ -12,12 +12,13 @@ from benchmarks.claims import as_claims
 from benchmarks.stopwatch import Arrays, Steps
 from crowdveil.arrays import Codes, Floats, Ints
 from crowdveil.compiled import summed
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, LocalEngine
 from crowdveil.labels import Labels
 from crowdveil.truth import crh, gtm, one_coin
 from crowdveil.truths import Truths, Voted
 
 LIBRARY = f"crowdveil {version('crowdveil')}"
+STEPS = 2.0**16  # of a sum of values, for one
 METHODS: dict[str, Callable[..., Truths]] = {"gtm": gtm.discover, "crh": crh.discover}
 VOTES: dict[str, Callable[..., Voted]] = {
     "majority": one_coin.majority,
@@ -38,27 +39,26 @@ def truths(inputs: Arrays, method: str, threads: int | None = None) -> Steps:
 def only_reading(inputs: Arrays, method: str, threads: int) -> Steps:
     """Every array that a sweep needs, read once for each sweep of ours, and added up."""
     claims, engine = as_claims(inputs), LocalEngine(threads)
-    offsets, codes, values = claims.offsets, claims.user_codes, claims.values
     sweeps = int(inputs[f"{method}_sweeps"])
-    sums = np.zeros((offsets.size, 2))
     yield
     for _ in range(sweeps):
-        engine.run(
-            "reading",
-            claims,
-            lambda first, last: _read(offsets, codes, values, first, last, sums[first]),
-            operations=float(len(claims)),
-        )
+        sums = engine.sum("reading", claims, 2, _add_up, None, operations=float(len(claims)))
     yield
-    return {"sums": sums.sum(axis=0), "sweeps": np.array(sweeps)}
+    return {"sums": sums / STEPS, "sweeps": np.array(sweeps)}
+
+
+def _add_up(block: Block, _: None, totals: Ints) -> None:
+    sums = np.zeros(2)
+    _read(block.offsets, block.user_codes, block.values, 0, block.size, sums)
+    totals += np.rint(sums * STEPS).astype(np.int64)
 
 
 @summed
 def _read(offsets: Ints, codes: Codes, values: Floats, first: int, last: int, sums: Floats) -> None:
-    """Sums of values, and of codes and offsets, of a block of objects."""
+    """Sums of values, and of codes and numbers of claims, of a block of objects."""
     value, code = 0.0, 0
     for i in range(first, last):
-        code += offsets[i]
+        code += offsets[i + 1] - offsets[i]
     for s in range(offsets[first], offsets[last]):
         value += values[s]
         code += codes[s]

@@ -173,6 +173,10 @@ class Claims:
             frozen(self.values[kept]),
         )
 
+    def without_claims(self) -> Objects:
+        """The objects alone."""
+        return Objects(self.objects)
+
     def owners(self) -> Ints:
         """Index of the object of each claim."""
         return np.repeat(np.arange(len(self.objects)), self.counts())
@@ -185,6 +189,38 @@ class Claims:
             last = max(first + 1, int(np.searchsorted(self.offsets, target, side="right")) - 1)
             yield first, last
             first = last
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """A table of objects without their claims, for loops over what was made of these."""
+
+    objects: pl.Series  # names, ascending
+
+    @property
+    def users(self) -> pl.Series:
+        """No users."""
+        return pl.Series("user", [], dtype=pl.String)
+
+    @property
+    def offsets(self) -> Ints:
+        """No object has a claim here."""
+        return np.zeros(len(self.objects) + 1, dtype=np.int64)
+
+    @property
+    def user_codes(self) -> Codes:
+        """No claims."""
+        return np.zeros(0, dtype=np.int32)
+
+    @property
+    def values(self) -> Floats:
+        """No claims."""
+        return np.zeros(0)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, int]]:
+        """Ranges [first, last) of `size` objects."""
+        for first in range(0, len(self.objects), size):
+            yield first, min(first + size, len(self.objects))
 
 
 def similar_names(names: pl.Series) -> int:

@@ -196,7 +196,7 @@ USED = (
     Mutation(
         "exact numbers of claims by object where claims come and go",
         "releases/histogram.py",
-        "sizes = claims.counts() if neighbours.replaced else np.maximum(1, counts.sum(axis=1))",
+        "sizes = claims.counts() if neighbours.replaced else np.maximum(1, engine.collect(sums))",
         "sizes = claims.counts()",
         (NO_EXACT_COUNT,),
     ),
@@ -576,22 +576,22 @@ STREAMS = (
     Mutation(
         "secure randomness that takes the same key again",
         "randomness/__init__.py",
-        "return _words(os.urandom(4 * KEY_WORDS)), places",
-        "return _words(bytes(4 * KEY_WORDS)), places",
+        "_words(os.urandom(4 * KEY_WORDS) if key is None else key)",
+        "_words(bytes(4 * KEY_WORDS) if key is None else key)",
         ("randomness/test_streams.py",),
     ),
     Mutation(
         "secure randomness with one stream for all names",
         "randomness/__init__.py",
-        "places[:, 1] = np.arange(len(names))  # word 0",
+        "places[:, 1] = np.arange(first, first + len(names))  # word 0",
         "places[:, 1] = 7  # word 0",
         ("randomness/test_streams.py",),
     ),
     Mutation(
         "one stream for all purposes",
         "randomness/__init__.py",
-        "hashlib.blake2b(key=key, person=person, digest_size=4 * NONCE_WORDS)",
-        "hashlib.blake2b(key=key, digest_size=4 * NONCE_WORDS)",
+        "hashlib.blake2b(key=self._seed_key, person=self._person, digest_size=4 * NONCE_WORDS)",
+        "hashlib.blake2b(key=self._seed_key, digest_size=4 * NONCE_WORDS)",
         ("randomness/test_streams.py",),
     ),
     Mutation(
@@ -625,15 +625,15 @@ STREAMS = (
     Mutation(
         "pairs and histograms draw from the same streams",
         "releases/histogram.py",
-        'key, nonces = rng.streams(claims.objects, purpose="histograms")',
-        'key, nonces = rng.streams(claims.objects, purpose="pairs")',
+        'rng.all_streams(purpose="histograms")',
+        'rng.all_streams(purpose="pairs")',
         (EVERY_METHOD,),
     ),
     Mutation(
-        "pair distances and the second look draw the same noise",
+        "histograms and the second look draw the same noise",
         "releases/second_look.py",
-        'rng.stream("noise", purpose="second look")',
-        'rng.stream("pairs", purpose="pair noise")',
+        'rng.all_streams(purpose="second look")',
+        'rng.all_streams(purpose="histograms")',
         (EVERY_METHOD,),
     ),
     Mutation(

@@ -12,7 +12,7 @@ import crowdveil
 from crowdveil.certificates.certificate import of_release
 from crowdveil.certificates.reading import read_text
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import SEEDED, Guarantee
 from crowdveil.ledger import BudgetExceeded, Ledger
@@ -53,7 +53,7 @@ class Looking(Basic):
     seen: list[list[str]]
     fails: bool
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         self.seen.append([entry.status for entry in self.book.entries()])
         if self.fails:
             raise KeyboardInterrupt

@@ -10,7 +10,7 @@ import pytest
 
 from crowdveil.accounting import basic_composition
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.operations.release import release
@@ -104,7 +104,7 @@ class Looking(Basic):
     out: Path
     seen: list[tuple[list[str], bool]]
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         self.seen.append((statuses(self.account), self.out.exists()))
         return super().draw(claims, rng=rng, engine=engine)
 
@@ -121,7 +121,7 @@ def test_the_charge_is_on_record_before_anything_is_drawn(
 
 def test_a_bundle_that_cannot_be_written_stays_charged(source: str, account: Account, tmp_path: Path) -> None:
     class Spoiling(Basic):
-        def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+        def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
             (tmp_path / "out").write_text("in the way, since the checks")
             return super().draw(claims, rng=rng, engine=engine)
 
@@ -198,7 +198,7 @@ def test_of_two_runs_with_one_output_the_second_one_costs_nothing(
     source: str, account: Account, tmp_path: Path
 ) -> None:
     class Meanwhile(Basic):
-        def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+        def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
             with pytest.raises(OutputError, match="another run is writing there"):
                 release(source, Basic(1.0, TEN), tmp_path / "out", account, force=True)
             return super().draw(claims, rng=rng, engine=engine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from crowdveil.files.certificates import read_certificate
 from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.operations.spending import Account
 from crowdveil.operations.synthesize import Synthesized, synthesize
-from crowdveil.randomness import Name, Randomness, Words, seeded
+from crowdveil.randomness import Randomness, Streams, seeded
 from crowdveil.simulation.records import SimulatedRecords
 from crowdveil.synthesis.registry import METHODS
 
@@ -32,10 +32,10 @@ class Watched(Randomness):
         object.__setattr__(self, "_noted", (noted, look))
         return noted
 
-    def streams(self, names: Collection[Name], *, purpose: str) -> tuple[Words, Words]:
+    def all_streams(self, *, purpose: str) -> Streams:
         noted, look = self._noted  # type: ignore[attr-defined]
         noted.append(look())
-        return super().streams(names, purpose=purpose)
+        return super().all_streams(purpose=purpose)
 
 
 @pytest.fixture

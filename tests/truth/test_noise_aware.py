@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import beta, norm
 
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import ByObject, ByUser, LocalEngine
 from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, perturb
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
@@ -64,10 +64,12 @@ def test_beliefs_equal_those_of_a_slow_twin() -> None:
     user_levels = np.linspace(0.2, noise_aware.LEVELS - 1.3, 7)
     count = len(claims.objects)
     means, errors, reach = np.full(count, 5.0), np.full(count, 10.0), np.full(count, 6.0)
-    medians = np.empty(count)
+    model = noise_aware._Model(levels, 2.0, 3.5, law.low, law.high)
     for _ in range(4):  # each looks closer
-        noise_aware._believe(
-            *(claims, law, levels, user_levels, 2.0, 3.5, reach, means, errors, medians, LocalEngine(1))
+        reach, means, errors, medians = LocalEngine(1).map(
+            *("beliefs", claims, noise_aware._believe, model),
+            *(ByUser(user_levels), ByObject(reach), ByObject(means), ByObject(errors)),
+            per=("object",) * 4,
         )
     points = np.linspace(0, 10, 4001)
     prior = 0.9 * beta.pdf(points / 10, 2.0, 3.5) + 0.1

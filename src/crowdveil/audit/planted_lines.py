@@ -14,6 +14,7 @@ from crowdveil.claims import Claims
 from crowdveil.local.split_krr import SplitKRR
 from crowdveil.releases import attempts as attempts_release
 from crowdveil.releases import certified, histogram, second_look
+from crowdveil.releases import smoothed as smoothed_release
 from crowdveil.releases.attempts import Attempts
 from crowdveil.releases.certified import Certified
 from crowdveil.releases.pattern import Pattern
@@ -83,11 +84,14 @@ _CERTIFIED = (
 _ONE_DRAW = Line(Smoothed, "epsilon", "self.per_object * claims_per_user", "claims_per_user")
 _MOST_CLAIMS = Line(Smoothed, "promise", "pattern.per_object.min()", "pattern.per_object.max()")
 _HALF_PUBLIC = Line(
-    Smoothed, "draw", 'lam = rational(self.lam, what="lam")', 'lam = rational(self.lam, what="lam") / 2'
+    smoothed_release,
+    "_drawn",
+    'rational(parameters.lam, what="lam")',
+    'rational(parameters.lam, what="lam") / 2',
 )
 _ONE_ATTEMPT = Line(attempts_release, "_least_epsilon", "single), attempts, delta", "single), 1, delta")
-_HALF_THRESHOLD_NOISE = Line(Attempts, "draw", "rate.numerator,", "2 * rate.numerator,")
-_NO_FAILURES = Line(Attempts, "draw", "failure.numerator,", "0,")
+_HALF_THRESHOLD_NOISE = Line(attempts_release, "_attempted", "rate.numerator,", "2 * rate.numerator,")
+_NO_FAILURES = Line(attempts_release, "_attempted", "failure.numerator,", "0,")
 
 
 def _smoothed(parameters: Smoothed) -> Callable[[], float]:

@@ -20,8 +20,8 @@ import numpy as np
 from crowdveil.arrays import Floats, Ints
 from crowdveil.audit.bounds import Counts, LowerBounds, lower_bounds, lower_mean
 from crowdveil.audit.case import Audit, Event, Outputs
-from crowdveil.engines import on_threads
-from crowdveil.engines.local import Progress, silent
+from crowdveil.engines import Progress, on_threads
+from crowdveil.engines.local import silent
 from crowdveil.errors import ParameterError
 from crowdveil.randomness import Randomness, secure, seeded
 

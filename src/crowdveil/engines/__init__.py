@@ -1,6 +1,19 @@
-"""Engines run loops over blocks of objects: `run` over blocks, `spread` over ranges, `sum` over blocks."""
+"""Engines call functions on blocks of whole objects: `map`, `sum`, `collect`."""
 
+from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, Engine, Kept, Progress
 from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads
 
-__all__ = ["LocalEngine", "cores", "on_threads"]
+__all__ = [
+    "Array",
+    "Block",
+    "ByClaim",
+    "ByObject",
+    "ByUser",
+    "Engine",
+    "Kept",
+    "LocalEngine",
+    "Progress",
+    "cores",
+    "on_threads",
+]

@@ -1,4 +1,4 @@
-"""The engine of one machine: threads over blocks of complete objects.
+"""The engine of one machine: threads over blocks of whole objects.
 
 A block writes only to the places of its own objects, and sums are sums of integers. So results do not depend
 on the number of threads.
@@ -6,18 +6,34 @@ on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdveil.claims import Claims
+from crowdveil.arrays import Ints, frozen
+from crowdveil.claims import Claims, Objects
+from crowdveil.engines.engine import (
+    Add,
+    Array,
+    Block,
+    ByObject,
+    ByUser,
+    Function,
+    Judge,
+    Part,
+    Per,
+    Progress,
+)
 from crowdveil.engines.threads import on_threads, thread_count
 
-Progress = Callable[[str, float], None]
-"""A function of the name of a stage and the share of it that is done."""
+LocalTable = Claims | Objects
+Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
 LIGHT_BLOCKS = 8  # for each thread
@@ -32,12 +48,12 @@ class LocalEngine:
     """Runs blocks on threads of this process; very short work runs in the calling thread.
 
     >>> import numpy as np
-    >>> squares = np.empty(5)
-    >>> def work(first, last):
-    ...     squares[first:last] = np.arange(first, last) ** 2
-    >>> LocalEngine(threads=2).spread("squares", 5, work)
-    >>> squares
-    array([ 0.,  1.,  4.,  9., 16.])
+    >>> from crowdveil import Claims
+    >>> def largest(block, scale):
+    ...     return (scale * block.values[block.offsets[1:] - 1],)
+    >>> claims = Claims.from_columns(["a", "a", "b"], ["ann", "bob", "ann"], [3.0, 1.0, 2.0])
+    >>> LocalEngine(threads=2).map("largest", claims, largest, 10.0)
+    (array([30., 20.]),)
 
     Parameters
     ----------
@@ -50,33 +66,89 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
         self._threads = thread_count(threads)
+        self._cut: WeakKeyDictionary[LocalTable, dict[int, list[Block]]] = WeakKeyDictionary()
         self.progress = progress
 
-    def run(
+    def map(
         self,
         stage: str,
-        claims: Claims,
-        work: Callable[[int, int], None],
-        *,
+        table: LocalTable,
+        function: Function,
+        shared: Any,
+        *parts: Part,
+        per: Sequence[Per] = ("object",),
         operations: float | None = None,
-    ) -> None:
-        """Call `work(first, last)` for blocks that cover all objects.
+    ) -> tuple[Array, ...]:
+        """What `function(block, shared, *parts)` returns for all blocks, as whole arrays."""
+        wholes = _Wholes(table, per)
 
-        `operations` estimates the total work; by default it is one for each pair of an object's claims. With
-        little work per claim, blocks are larger.
-        """
-        if operations is None:
-            operations = float(np.square(claims.counts(), dtype=np.float64).sum())
-        if operations < OPERATIONS_IN_A_MOMENT:
-            self._here(stage, len(claims.objects), work)
-            return
-        light = operations <= len(claims)
-        size = (
-            max(CLAIMS_PER_BLOCK, len(claims) // (LIGHT_BLOCKS * self._threads))
-            if light
-            else CLAIMS_PER_BLOCK
-        )
-        self._on_threads(stage, list(claims.blocks(size)), work)
+        def work(block: Block) -> None:
+            wholes.put(block, function(block, shared, *_parts(table, parts, block)))
+
+        self._run(stage, table, work, operations)
+        return tuple(wholes.arrays)
+
+    def sum(
+        self,
+        stage: str,
+        table: LocalTable,
+        size: int,
+        add: Add,
+        shared: Any,
+        *parts: Part,
+        operations: float | None = None,
+    ) -> Ints:
+        """The totals, `size` of them, to which `add(block, shared, *parts, totals)` adds for all blocks."""
+        spare: SimpleQueue[Ints] = SimpleQueue()
+        partial_totals: list[Ints] = []
+
+        def work(block: Block) -> None:
+            try:
+                totals = spare.get_nowait()
+            except Empty:
+                totals = np.zeros(size, dtype=np.int64)
+                partial_totals.append(totals)
+            add(block, shared, *_parts(table, parts, block), totals)
+            spare.put(totals)
+
+        self._run(stage, table, work, operations)
+        grand_total: Ints = np.sum(partial_totals, axis=0, dtype=np.int64)
+        return grand_total
+
+    def sum_by_user(
+        self,
+        stage: str,
+        table: LocalTable,
+        width: int,
+        add: Add,
+        shared: Any,
+        *parts: Part,
+        operations: float | None = None,
+    ) -> Ints:
+        """As `sum`, with `width` totals for each user."""
+        return self.sum(stage, table, width * len(table.users), add, shared, *parts, operations=operations)
+
+    def judge(
+        self,
+        stage: str,
+        table: LocalTable,
+        judge: Judge,
+        shared: Any,
+        *parts: Part,
+        operations: float | None = None,
+    ) -> tuple[Ints, tuple[Array, ...]]:
+        """One total for each user, and what `judge` returns by object."""
+        wholes = _Wholes(table, None)
+
+        def add(block: Block, *rest: Any) -> None:
+            wholes.put(block, judge(block, *rest))
+
+        totals = self.sum(stage, table, len(table.users), add, shared, *parts, operations=operations)
+        return totals, tuple(wholes.arrays)
+
+    def collect(self, kept: Array, rows: Ints | None = None) -> Array:
+        """The same array, which is here already, or some of its rows."""
+        return kept if rows is None else kept[rows]
 
     def spread(
         self,
@@ -84,55 +156,109 @@ class LocalEngine:
         count: int,
         work: Callable[[int, int], None],
         *,
-        operations: float = OPERATIONS_IN_A_MOMENT,
+        operations: float | None = None,
     ) -> None:
         """Call `work(first, last)` for ranges that cover `count` items of equal cost.
 
         `operations` estimates the total work; little work runs in the calling thread.
         """
-        if operations < OPERATIONS_IN_A_MOMENT:
+        if operations is not None and operations < OPERATIONS_IN_A_MOMENT:
             self._here(stage, count, work)
             return
+        self._on_threads(stage, self._ranges(count), lambda both: work(*both))
+
+    def _ranges(self, count: int) -> list[tuple[int, int]]:
         step = max(1, min(256, count // (8 * self._threads)))
-        self._on_threads(stage, [(a, min(a + step, count)) for a in range(0, count, step)], work)
+        return [(first, min(first + step, count)) for first in range(0, count, step)]
+
+    def _run(
+        self, stage: str, table: LocalTable, work: Callable[[Block], None], operations: float | None
+    ) -> None:
+        """Call `work` for blocks that cover all objects; with little work per claim for few ones."""
+        count, claims = len(table.objects), int(table.offsets[-1])
+        if operations is None:
+            operations = float(np.square(np.diff(table.offsets), dtype=np.float64).sum()) if claims else inf
+        if operations < OPERATIONS_IN_A_MOMENT:
+            self._here(stage, count, lambda first, last: work(_block(table, first, last)))
+        elif not claims:
+            self._on_threads(stage, [_block(table, *both) for both in self._ranges(count)], work)
+        else:
+            light = operations <= claims
+            size = claims // (LIGHT_BLOCKS * self._threads) if light else CLAIMS_PER_BLOCK
+            self._on_threads(stage, self._blocks(table, max(CLAIMS_PER_BLOCK, size)), work)
+
+    def _blocks(self, table: LocalTable, size: int) -> list[Block]:
+        """The table in blocks of this size, which are kept for the next call."""
+        kept = self._cut.setdefault(table, {})
+        if size not in kept:
+            kept[size] = [_block(table, *both) for both in table.blocks(size)]
+        return kept[size]
 
     def _here(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
         self.progress(stage, 0.0)
         work(0, count)
         self.progress(stage, 1.0)
 
-    def _on_threads(
-        self, stage: str, blocks: list[tuple[int, int]], work: Callable[[int, int], None]
-    ) -> None:
+    def _on_threads(self, stage: str, items: Sequence[Item], work: Callable[[Item], None]) -> None:
         on_threads(
-            lambda number: work(*blocks[number]),
-            len(blocks),
+            lambda number: work(items[number]),
+            len(items),
             threads=self._threads,
             progress=partial(self.progress, stage),
         )
 
-    def sum(
-        self,
-        stage: str,
-        claims: Claims,
-        size: int,
-        add: Callable[[int, int, NDArray[np.int64]], None],
-        *,
-        operations: float | None = None,
-    ) -> NDArray[np.int64]:
-        """The integer totals, `size` of them, to which `add(first, last, totals)` adds for all blocks."""
-        spare: SimpleQueue[NDArray[np.int64]] = SimpleQueue()
-        partial_totals: list[NDArray[np.int64]] = []
 
-        def work(first: int, last: int) -> None:
-            try:
-                totals = spare.get_nowait()
-            except Empty:
-                totals = np.zeros(size, dtype=np.int64)
-                partial_totals.append(totals)
-            add(first, last, totals)
-            spare.put(totals)
+class _Wholes:
+    """Arrays of all blocks, which are filled block by block; without `per` each is by object."""
 
-        self.run(stage, claims, work, operations=operations)
-        grand_total: NDArray[np.int64] = np.sum(partial_totals, axis=0, dtype=np.int64)
-        return grand_total
+    def __init__(self, table: LocalTable, per: Sequence[Per] | None) -> None:
+        self.arrays: list[Array] = []
+        self._table, self._per, self._beginning = table, per, Lock()
+
+    def put(self, block: Block, arrays: Sequence[Array]) -> None:
+        """Put what belongs to a block in its place."""
+        each: Sequence[Per] = self._per or ["object"] * len(arrays)
+        with self._beginning:
+            if not self.arrays:
+                self.arrays = [self._room(per, array) for per, array in zip(each, arrays, strict=True)]
+        for per, whole, array in zip(each, self.arrays, arrays, strict=True):
+            begin, end = _places(self._table, per, block.first, block.first + block.size)
+            whole[begin:end] = array
+
+    def _room(self, per: Per, array: Array) -> Array:
+        _, rows = _places(self._table, per, 0, len(self._table.objects))
+        return np.empty((rows, *array.shape[1:]), dtype=array.dtype)
+
+
+def _block(table: LocalTable, first: int, last: int) -> Block:
+    begin, end = table.offsets[first], table.offsets[last]
+    whole = last - first == len(table.objects)
+    return Block(
+        first,
+        table.objects if whole else table.objects[first:last],
+        frozen(table.offsets[first : last + 1] - begin),
+        _view(table.user_codes[begin:end]),
+        _view(table.values[begin:end]),
+    )
+
+
+def _parts(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array]:
+    found, first, last = [], block.first, block.first + block.size
+    for part in parts:
+        if isinstance(part, ByUser):
+            found.append(_view(part.numbers))
+        else:
+            begin, end = _places(table, "object" if isinstance(part, ByObject) else "claim", first, last)
+            found.append(_view(part.numbers[begin:end]))
+    return found
+
+
+def _view(array: Array) -> Array:
+    """The same numbers, read-only: compiled loops then see the same type of array whatever the engine."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _places(table: LocalTable, per: Per, first: int, last: int) -> tuple[int, int]:
+    return (first, last) if per == "object" else (int(table.offsets[first]), int(table.offsets[last]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.experiments.datasets import data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.files import read_claims
@@ -117,7 +117,7 @@ def real_caps(settings: Settings) -> Outcome:
 
 
 def _cap_row(
-    name: str, crowds: dict[int, tuple[Claims, Floats]], limits: Range, epsilon: float, engine: LocalEngine
+    name: str, crowds: dict[int, tuple[Claims, Floats]], limits: Range, epsilon: float, engine: Engine
 ) -> dict[str, Any]:
     """Mean errors with the cap of every rule, and with the best cap in hindsight, over crowds by seed."""
     by_rule: dict[str, list[float]] = {}
@@ -184,7 +184,7 @@ def _quality(ratios: list[float]) -> dict[str, Any]:
     }
 
 
-def _error(claims: Claims, parameters: Certified, centres: Floats, seed: int, engine: LocalEngine) -> float:
+def _error(claims: Claims, parameters: Certified, centres: Floats, seed: int, engine: Engine) -> float:
     """The mean error of medians; an object that the cap leaves no claim has the middle of the range."""
     drawn = release(claims, parameters, rng=seeded(seed), engine=engine)
     medians = np.full(centres.size, 0.5 * (parameters.range.low + parameters.range.high))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.experiments.sensing_trials import lines_over
 from crowdveil.experiments.sparse_trials import share_legend
 from crowdveil.randomness import seeded
@@ -65,7 +65,7 @@ def rows_over(
     epsilons: Sequence[float],
     seeds: Sequence[int],
     trial: Trial,
-    engine: LocalEngine,
+    engine: Engine,
 ) -> list[dict[str, Any]]:
     """One row for each method and epsilon: means and standard deviations of scores over seeds."""
     rows: list[dict[str, Any]] = []

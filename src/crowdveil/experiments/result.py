@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.report.plots import Figure
 
 
@@ -15,7 +15,7 @@ class Settings:
     """The seeds, engine and data folder of an experiment."""
 
     seeds: int
-    engine: LocalEngine
+    engine: Engine
     data: Path | None = None
     first_seed: int = 1
 

@@ -16,7 +16,7 @@ from math import log1p, sqrt
 from typing import Any
 
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sensing_trials import (
     AWARE,
@@ -52,7 +52,7 @@ TRADEOFF_HEADER = (
 STRONG_PRIOR = "gtm, strong prior"
 
 
-def _gtm_of_the_literature(claims: Claims, *, engine: LocalEngine) -> Truths:
+def _gtm_of_the_literature(claims: Claims, *, engine: Engine) -> Truths:
     return gtm.discover(claims, gtm.GTM(alpha=10.0, beta=10.0), engine=engine)
 
 

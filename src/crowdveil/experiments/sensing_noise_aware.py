@@ -13,7 +13,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.experiments.datasets import Dataset, data_folder
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sensing_real import variance_within
@@ -98,7 +98,7 @@ def _errors(
     noise: str,
     level: float,
     seed: int,
-    engine: LocalEngine,
+    engine: Engine,
 ) -> dict[str, float]:
     """The error of each method, and the coverage of the intervals."""
     device = _mechanism(claims, limits, noise, level)

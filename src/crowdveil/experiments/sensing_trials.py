@@ -19,7 +19,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.local import VariancePerUser, perturb, perturb_one
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
@@ -71,7 +71,7 @@ def compare(
     after: Claims,
     truths: Floats,
     tried: Mapping[str, Discover],
-    engine: LocalEngine,
+    engine: Engine,
     law: NoiseLaw | None = None,
 ) -> dict[str, Score]:
     """The score of every method and, last, of noise-aware discovery; errors are over known truths."""
@@ -93,7 +93,7 @@ def trial(
     simulation: SimulatedSensing,
     noise: float,
     seed: int,
-    engine: LocalEngine,
+    engine: Engine,
     tried: Mapping[str, Discover] = METHODS,
 ) -> dict[str, Score]:
     """The scores of every method and of oracle weights in one simulation; noise 0 means none."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from crowdveil.answers import Answers
 from crowdveil.arrays import Floats
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.evaluation.constants import best_constant, debiased_mean, mae, middle_of
 from crowdveil.experiments.result import Settings
 from crowdveil.experiments.sensing_trials import lines_over
@@ -78,7 +78,7 @@ def mechanisms(answers: Answers, epsilon: float) -> dict[str, CellMechanism]:
 
 
 def estimates(
-    answers: Answers, truths: Floats, epsilon: float, *, rng: Randomness, engine: LocalEngine
+    answers: Answers, truths: Floats, epsilon: float, *, rng: Randomness, engine: Engine
 ) -> dict[str, Floats]:
     """The estimates of all objects, by method."""
 
@@ -117,7 +117,7 @@ def scored(estimated: Floats, original: Floats, truths: Floats) -> Score:
 
 
 def trials(
-    loaded: Loaded, epsilons: Sequence[float], seed: int, engine: LocalEngine
+    loaded: Loaded, epsilons: Sequence[float], seed: int, engine: Engine
 ) -> dict[float, dict[str, Score]]:
     """The scores of all methods on the loaded answers, by epsilon."""
     answers, truths = loaded

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.evaluation.constants import mae
 from crowdveil.experiments.result import Outcome, Settings
 from crowdveil.experiments.sparse import SPARSITIES
@@ -81,9 +81,7 @@ def rows_of(simulation: SimulatedAnswers, settings: Settings) -> list[dict[str, 
     ]
 
 
-def error_of_every_cell(
-    simulation: SimulatedAnswers, epsilon: float, seed: int, engine: LocalEngine
-) -> float:
+def error_of_every_cell(simulation: SimulatedAnswers, epsilon: float, seed: int, engine: Engine) -> float:
     """The error of reports about every cell, each with an equal part of the user's epsilon."""
     rng = seeded(seed)
     answers, truths = simulation.answers(rng=rng), simulation.truth_values(rng=rng)

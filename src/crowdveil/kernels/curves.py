@@ -112,3 +112,14 @@ def draw_all_strata(densities: Floats, key: Words, nonces: Words, first: int, la
     for i in range(first, last):
         start(state, key, nonces[i])
         draw_strata(state, densities[i], out[i])
+
+
+@compiled
+def smoothed_rows(rows: Floats, kernel: Floats, out: Floats) -> None:
+    """Fill each row of `out` with the convolution of a row with `kernel`, where the two fully overlap."""
+    for i in range(rows.shape[0]):
+        for x in range(out.shape[1]):
+            total = 0.0
+            for k in range(kernel.size):
+                total += rows[i, x + k] * kernel[k]
+            out[i, x] = total

@@ -94,6 +94,18 @@ def gaussian_counts(
 
 
 @compiled
+def add_laplace_noise(
+    cells: int, shifts: NDArray[np.int8], num: int, den: int, key: Words, nonces: Words, counts: Ints
+) -> None:
+    """Add Laplace noise of scale num/den to the bins of each row that its object has."""
+    state = np.zeros(STATE_WORDS, dtype=np.uint32)
+    for i in range(counts.shape[0]):
+        start(state, key, nonces[i])
+        for b in range((cells - 1 + shifts[i]) // CELLS + 1):
+            counts[i, b] += discrete_laplace(state, num, den)
+
+
+@compiled
 def add_pair_distances(
     offsets: Ints,
     values: Floats,

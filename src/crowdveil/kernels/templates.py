@@ -193,18 +193,13 @@ def log_likelihoods(
 
 @compiled
 def fill_likelihoods(
-    evidence: Evidence,
-    chosen: Ints,
-    wanted: NDArray[np.bool_],
-    first: int,
-    last: int,
-    out: Singles,
+    evidence: Evidence, wanted: NDArray[np.bool_], first: int, last: int, out: Singles
 ) -> None:
-    """Likelihoods of the chosen objects number first ... last - 1, relative to each object's largest."""
+    """Likelihoods of the objects number first ... last - 1, relative to each object's largest."""
     rows = np.empty((evidence.counts.shape[1], STEPS), dtype=np.float32)
     everywhere = np.ones(evidence.cells, dtype=np.bool_)
     for place in range(first, last):
-        log_likelihoods(evidence, chosen[place], wanted, everywhere, rows, out[place])
+        log_likelihoods(evidence, place, wanted, everywhere, rows, out[place])
         highest = np.float32(-np.inf)
         for j in range(evidence.cells):
             for c in range(evidence.reach.size):

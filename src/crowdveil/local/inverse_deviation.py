@@ -16,7 +16,7 @@ import polars as pl
 
 from crowdveil.answers import Answers, CellReports, Domain
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.kernels import symbol_counts
 from crowdveil.truths import Truths
 
@@ -82,7 +82,7 @@ def on_answers(answers: Answers) -> Truths:
     return infer(answers.objects, answers.users, answers.domain, means, losses)
 
 
-def on_symbols(reports: CellReports, *, engine: LocalEngine | None = None) -> Truths:
+def on_symbols(reports: CellReports, *, engine: Engine | None = None) -> Truths:
     """What raw reports tell: a level is taken for an answer, and NULL for none."""
     del engine  # as other truth methods take one; a sweep over bytes is too quick for threads
     users, objects = reports.symbols.shape

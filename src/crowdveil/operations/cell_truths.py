@@ -12,14 +12,14 @@ from functools import singledispatch
 from typing import Any
 
 from crowdveil.answers import CellReports
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.local.laplace_cells import LaplaceReports
 from crowdveil.local.slot_response import SlotReports
 from crowdveil.truth.registry import METHODS, Input, methods_for
 from crowdveil.truths import Truths
 
-Estimator = Callable[[LocalEngine | None], Truths]
+Estimator = Callable[[Engine | None], Truths]
 
 AS_THEY_ARE = "inverse-deviation"  # the paper's inference, which takes reports for answers
 STATE_SPARSITY = "reports of lp are mixed with what stands for no answer; --sparsity S frees them of it"
@@ -41,7 +41,7 @@ class Estimators:
     by_method: Mapping[str, Estimator]
     warning: str | None = None
 
-    def infer(self, method: str | None, engine: LocalEngine | None) -> tuple[Truths, tuple[str, ...]]:
+    def infer(self, method: str | None, engine: Engine | None) -> tuple[Truths, tuple[str, ...]]:
         """Truths by a method, and warnings about them."""
         if method is None:
             default = next(iter(self.by_method.values()))

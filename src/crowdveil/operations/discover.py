@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from crowdveil.certificates.certificate import Certificate
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.evaluation.known_truths import accuracy_of_labels, errors_of_numbers
 from crowdveil.files import (
@@ -134,7 +134,7 @@ def discover(
     user: str | None = None,
     value: str | None = None,
     force: bool = False,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Discovered:
     """Infer one value for each object, and write the values and the users' weights.
 
@@ -211,7 +211,7 @@ def _from_claims(
     method: str | None,
     known: str | None,
     level: float,
-    engine: LocalEngine | None,
+    engine: Engine | None,
 ) -> Discovered:
     if path == STDIN == law_file:
         raise ParameterError("the claims and --law cannot both be read from standard input")
@@ -273,7 +273,7 @@ def _from_labels(
     columns: Mapping[str, str | None],
     method: str | None,
     known: str | None,
-    engine: LocalEngine | None,
+    engine: Engine | None,
 ) -> Discovered:
     labels, certificate = read_labels_as_told(path, **columns)
     voted = registry.vote(labels, method, engine=engine)
@@ -288,7 +288,7 @@ def _from_reports(
     sparsity: float | None,
     known: str | None,
     level: float,
-    engine: LocalEngine | None,
+    engine: Engine | None,
 ) -> Discovered:
     truths, warnings = estimators(reports.read(), sparsity).infer(method, engine)
     table = truths.to_frame(level)

@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdveil.certificates.certificate import SEEDED_WARNING, of_release
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.files import keep_apart
 from crowdveil.guarantee import Guarantee, Promise
@@ -68,7 +68,7 @@ def release(
     *,
     columns: Mapping[str, str | None] | None = None,
     rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     insist: bool = False,
     force: bool = False,
     spread: float | None = None,

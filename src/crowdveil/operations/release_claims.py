@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.ledger import Ledger
@@ -30,7 +30,7 @@ def release(
     dataset: str | None = None,
     budget: float | None = None,
     rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Release:
     """Publish claims by a method; the result is synthetic or noisy claims with their promise.
 

@@ -22,7 +22,7 @@ from crowdveil.errors import ParameterError
 from crowdveil.randomness import chacha, samplers
 from crowdveil.randomness.chacha import KEY_WORDS, NONCE_WORDS, STATE_WORDS, Words
 
-__all__ = ["Name", "Randomness", "Stream", "Words", "secure", "seeded"]
+__all__ = ["Name", "Randomness", "Stream", "Streams", "Words", "secure", "seeded"]
 
 Name = str | int
 
@@ -50,28 +50,17 @@ class Randomness:
         )
 
     def streams(self, names: Collection[Name], *, purpose: str) -> tuple[Words, Words]:
-        """A key, and a row of nonce words for each name.
+        """A key, and a row of nonce words for each name."""
+        streams = self.all_streams(purpose=purpose)
+        return streams.key, streams.nonces(names)
 
-        Under a fresh key the nonce is the index of the name; under the key of a seed it is a hash of purpose
-        and name.
-        """
+    def all_streams(self, *, purpose: str) -> Streams:
+        """The streams of one purpose, one for each name; without a seed under a new key."""
         person = purpose.encode()
         if len(person) > hashlib.blake2b.PERSON_SIZE:
             raise ParameterError(f"a purpose has at most {hashlib.blake2b.PERSON_SIZE} bytes")
-        if self._seed_key is None:
-            places = np.zeros((len(names), NONCE_WORDS), dtype=np.uint32)
-            places[:, 1] = np.arange(len(names))  # word 0 takes the carry of the block counter
-            return _words(os.urandom(4 * KEY_WORDS)), places
         key = self._seed_key
-        keyed = hashlib.blake2b(key=key, person=person, digest_size=4 * NONCE_WORDS)
-        digests = []
-        for name in names:
-            # "7" and 7 are different names.
-            text = b"t" + name.encode() if isinstance(name, str) else b"i%d" % name
-            hashed = keyed.copy()
-            hashed.update(text)
-            digests.append(hashed.digest())
-        return _words(key), _words(b"".join(digests)).reshape(-1, NONCE_WORDS)
+        return Streams(_words(os.urandom(4 * KEY_WORDS) if key is None else key), key, person)
 
     def stream(self, name: Name, *, purpose: str) -> Stream:
         """The stream of one name, from which arrays can be drawn."""
@@ -79,6 +68,39 @@ class Randomness:
         key, nonces = self.streams([name], purpose=purpose)
         chacha.start(state, key, nonces[0])
         return Stream(state)
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """The streams of one purpose under one secret key.
+
+    It is what a loop needs to draw for any part of the names: whoever draws for a name again, elsewhere or
+    after a failure, draws the same.
+    """
+
+    key: Words = field(repr=False)
+    _seed_key: bytes | None = field(repr=False)
+    _person: bytes
+
+    def nonces(self, names: Collection[Name], first: int = 0) -> Words:
+        """A row of nonce words for each of these names, the first of which has number `first` among all.
+
+        Under a fresh key the nonce is the number of the name; under the key of a seed it is a hash of purpose
+        and name.
+        """
+        if self._seed_key is None:
+            places = np.zeros((len(names), NONCE_WORDS), dtype=np.uint32)
+            places[:, 1] = np.arange(first, first + len(names))  # word 0 takes the carry of the block counter
+            return places
+        keyed = hashlib.blake2b(key=self._seed_key, person=self._person, digest_size=4 * NONCE_WORDS)
+        digests = []
+        for name in names:
+            # "7" and 7 are different names.
+            text = b"t" + name.encode() if isinstance(name, str) else b"i%d" % name
+            hashed = keyed.copy()
+            hashed.update(text)
+            digests.append(hashed.digest())
+        return _words(b"".join(digests)).reshape(-1, NONCE_WORDS)
 
 
 def _words(data: bytes) -> Words:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.compiled import compiled, inlined
+from crowdveil.randomness import chacha
 from crowdveil.randomness.chacha import Words, next32, next64
 
 INTEGER_LIMIT = 2**40
@@ -139,6 +140,15 @@ def laplace_at_least(state: Words, threshold: int, num: int, den: int) -> bool:
 def fill_uniform(state: Words, out: NDArray[np.float64]) -> None:
     """Fill `out` with uniform draws."""
     for i in range(out.size):
+        out[i] = uniform(state)
+
+
+@compiled
+def first_uniforms(key: Words, nonces: Words, out: NDArray[np.float64]) -> None:
+    """Fill `out` with the first uniform draw of each stream."""
+    state = np.zeros(chacha.STATE_WORDS, dtype=np.uint32)
+    for i in range(out.size):
+        chacha.start(state, key, nonces[i])
         out[i] = uniform(state)
 
 

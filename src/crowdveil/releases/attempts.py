@@ -28,12 +28,12 @@ import numpy as np
 from crowdveil.accounting import composed_epsilon
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels.attempts import attempt
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness
+from crowdveil.randomness import Randomness, Streams
 from crowdveil.releases.deniability import PrivacyTest
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
@@ -122,44 +122,37 @@ class Attempts(DrawnOnGrid):
         names = ("attempts", "k", "gamma", "epsilon0", "eta", "delta", "bandwidth")
         return {name: getattr(self, name) for name in names} | self._public_grid()
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """The values that passed in `attempts` attempts for every object; values are centres of cells.
 
         Objects without a passing attempt stay in the release, with no values: the guarantee covers that too.
         """
-        kernel = gaussian_weights(self.kernel_width)
-        bins, cumulative = cut_bins(kernel, self.gamma), np.cumsum(kernel)
-        cells = cell_of(claims.values, self.range, self.cells)
-        rate, failure = rational(self.epsilon0, what="epsilon0"), rational(self.eta, what="eta")
-        key, nonces = rng.streams(claims.objects, purpose=self.name)
-        drawn = np.empty((len(claims.objects), self.attempts), dtype=np.int64)
-        passed = np.zeros(len(claims.objects), dtype=np.int64)
-        engine.run(
-            "attempts",
-            claims,
-            lambda first, last: attempt(
-                claims.offsets,
-                cells,
-                cumulative,
-                bins,
-                self.cells,
-                self.attempts,
-                self.k,
-                rate.numerator,
-                rate.denominator,
-                failure.numerator,
-                failure.denominator,
-                key,
-                nonces,
-                first,
-                last,
-                drawn,
-                passed,
-            ),
+        kept = engine.map(
+            *("attempts", claims, _attempted, (self, rng.all_streams(purpose=self.name))),
+            per=("object", "object"),
             operations=10.0 * len(claims.objects) * self.attempts,
         )
+        drawn, passed = map(engine.collect, kept)
         filled = np.arange(self.attempts) < passed[:, None]
         return self.published(claims, passed, drawn[filled], seeded=not rng.private)
+
+
+def _attempted(block: Block, shared: tuple[Attempts, Streams]) -> tuple[Ints, Ints]:
+    """For each object the cells that passed, and how many they are."""
+    parameters, streams = shared
+    kernel = gaussian_weights(parameters.kernel_width)
+    bins, cumulative = cut_bins(kernel, parameters.gamma), np.cumsum(kernel)
+    cells = cell_of(block.values, parameters.range, parameters.cells)
+    rate = rational(parameters.epsilon0, what="epsilon0")
+    failure = rational(parameters.eta, what="eta")
+    drawn = np.empty((block.size, parameters.attempts), dtype=np.int64)
+    passed = np.zeros(block.size, dtype=np.int64)
+    attempt(
+        *(block.offsets, cells, cumulative, bins, parameters.cells, parameters.attempts, parameters.k),
+        *(rate.numerator, rate.denominator, failure.numerator, failure.denominator),
+        *(streams.key, streams.nonces(block.names, block.first), 0, block.size, drawn, passed),
+    )
+    return drawn, passed
 
 
 @lru_cache(maxsize=256)

@@ -18,13 +18,14 @@ import numpy as np
 from scipy.special import erfcx
 
 from crowdveil.accounting.events import Event, NoiseEvent
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, rational
 from crowdveil.kernels import candidates
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
-from crowdveil.randomness import Randomness
+from crowdveil.randomness import Randomness, Streams
 from crowdveil.randomness.samplers import INTEGER_LIMIT
 from crowdveil.releases.expected_error import WITHOUT, Expectation, ExpectedError
 from crowdveil.releases.method import ReleaseMethod
@@ -125,24 +126,15 @@ class Basic(ReleaseMethod):
             "resolution": self.step,
         }
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """All claims with exact noise, as many as were collected."""
-        low, step, scale = self.range.low, self.step, self.scale
-        grid = np.clip(np.rint((claims.values - low) / step), 0, self.steps).astype(np.int64)
-        key, nonces = rng.streams(claims.objects, purpose=self.name)
-        noisy = np.empty_like(grid)
-        engine.run(
-            "noisy claims",
-            claims,
-            lambda first, last: candidates.add_grid_noise(
-                claims.offsets, grid, scale.numerator, scale.denominator, key, nonces, first, last, noisy
-            ),
-        )
+        streams = rng.all_streams(purpose=self.name)
+        (values,) = engine.map("noisy claims", claims, _with_noise, (self, streams), per=("claim",))
         pattern = Pattern.of(claims)
         return Release(
             objects=claims.objects,
             offsets=claims.offsets,
-            values=low + step * noisy.astype(np.float64),
+            values=values,
             statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
             method=self.name,
             parameters=self.to_dict(),
@@ -152,3 +144,15 @@ class Basic(ReleaseMethod):
             seeded=not rng.private,
             synthetic=self.synthetic,
         )
+
+
+def _with_noise(block: Block, shared: tuple[Basic, Streams]) -> tuple[Floats]:
+    parameters, streams = shared
+    low, step, scale = parameters.range.low, parameters.step, parameters.scale
+    grid = np.clip(np.rint((block.values - low) / step), 0, parameters.steps).astype(np.int64)
+    noisy = np.empty_like(grid)
+    candidates.add_grid_noise(
+        *(block.offsets, grid, scale.numerator, scale.denominator),
+        *(streams.key, streams.nonces(block.names, block.first), 0, block.size, noisy),
+    )
+    return (low + step * noisy.astype(np.float64),)

@@ -25,13 +25,14 @@ import polars as pl
 from crowdveil.accounting import basic_composition
 from crowdveil.accounting.events import Event
 from crowdveil.accounting.rounding import up
-from crowdveil.arrays import Floats, Singles
+from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, Kept, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import ONE_NAME, Adjacency, Guarantee, Unit, rational
 from crowdveil.public_range import Range, check_resolution
 from crowdveil.randomness import Randomness, secure
+from crowdveil.releases import plain
 from crowdveil.releases.epsilon_split import EpsilonSplit
 from crowdveil.releases.expected_error import Expectation, ExpectedError, chosen_cap
 from crowdveil.releases.histogram import (
@@ -45,7 +46,6 @@ from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import count_noise
 from crowdveil.releases.pattern import Pattern
-from crowdveil.releases.plain import draw, plain_densities
 from crowdveil.releases.posterior import DensityPosterior, bins_for, typical_spread
 from crowdveil.releases.result import Release, Status, check_per_object
 from crowdveil.releases.second_look import MOST_STEPS, weighted_histograms
@@ -281,7 +281,7 @@ class Certified(ReleaseMethod):
             ways = ", ".join(ways_out(claims, self, spread))
             raise ParameterError(f"too few claims for this epsilon: {expected.sentence} ({ways})")
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """`per_object` synthetic claims for every object."""
         return fit(claims, self, rng=rng, engine=engine, keep=False).release
 
@@ -308,7 +308,7 @@ class Fit:
     """A release and the densities from which it was drawn (masses of equal parts of the range)."""
 
     release: Release
-    densities: Floats | Singles
+    densities: Kept  # None unless they were kept
     noisy: Histograms  # what the densities were estimated from; published nowhere
 
 
@@ -317,7 +317,7 @@ def fit(
     parameters: Certified,
     *,
     rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     keep: bool = True,
 ) -> Fit:
     """The release and, with `keep`, its densities."""
@@ -326,16 +326,15 @@ def fit(
     parameters = parameters.settled(claims)
     claims = parameters.used(claims)
     noisy = private_part(claims, parameters, rng=rng, engine=engine).last
-    count, names = parameters.per_object, claims.objects
-    densities: Floats | Singles
+    count, objects = parameters.per_object, claims.without_claims()
     if parameters.estimator == "histogram":
-        densities = plain = plain_densities(noisy)
-        values = draw(plain, noisy, count, rng=rng, engine=engine, names=names)
+        values, densities = plain.draw(noisy, count, rng=rng, engine=engine, objects=objects, keep=keep)
     else:
-        values, densities = DensityPosterior(noisy, rng=rng, engine=engine).draw(
-            count, rng=rng, names=names, background=parameters.background, keep=keep
+        values, densities = DensityPosterior(noisy, objects, rng=rng, engine=engine).draw(
+            count, rng=rng, background=parameters.background, keep=keep
         )
-    return Fit(_published(claims, values, parameters, seeded=not rng.private), densities, noisy)
+    drawn = engine.collect(values)
+    return Fit(_published(claims, drawn, parameters, seeded=not rng.private), densities, noisy)
 
 
 class Transcript(NamedTuple):
@@ -367,7 +366,7 @@ def private_part(
     parameters: Certified,
     *,
     rng: Randomness,
-    engine: LocalEngine,
+    engine: Engine,
     looks: Looks = DRAWN,
 ) -> Transcript:
     """The noisy statistics, the only part that uses raw claims.
@@ -391,7 +390,8 @@ def private_part(
     )
     if not weights:
         return Transcript(near, noisy, None)
-    return Transcript(near, noisy, looks.weighted_histograms(claims, noisy, weights, neighbours, rng=rng))
+    weighted = looks.weighted_histograms(claims, noisy, weights, neighbours, rng=rng, engine=engine)
+    return Transcript(near, noisy, weighted)
 
 
 def _pooled(claims: Claims) -> Claims:

@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, ByClaim, ByObject, Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, NoGuarantee, rational
 from crowdveil.kernels import candidates
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness
+from crowdveil.randomness import Randomness, Streams
 from crowdveil.releases.result import Status, check_per_object
 from crowdveil.releases.weights import Weights
 
@@ -93,7 +94,7 @@ def draw(
     *,
     purpose: str,
     rng: Randomness,
-    engine: LocalEngine,
+    engine: Engine,
     tested: bool = True,
 ) -> tuple[Ints, Floats, np.ndarray[tuple[int], np.dtype[np.int8]]]:
     """Offsets and values of the released claims, and a status for each object.
@@ -102,45 +103,48 @@ def draw(
     test costs and is never used for a release.
     """
     check_per_object(per_object)
-    if weights.combined.size != len(claims) or weights.bandwidth.size != len(claims.objects):
+    if len(weights.combined) != len(claims) or len(weights.bandwidth) != len(claims.objects):
         raise ParameterError("these weights belong to other claims")
-    low, high = (-inf, inf) if limits is None else (limits.low, limits.high)
-    rate = rational(test.epsilon0, what="epsilon0")
-    count = len(claims.objects)
-    out = np.empty((count, per_object))
-    passed = np.zeros(count, dtype=np.int64)
-    key, nonces = rng.streams(claims.objects, purpose=purpose)
-    engine.run(
-        "synthetic claims",
-        claims,
-        lambda first, last: candidates.draw_through_test(
-            claims.offsets,
-            claims.values,
-            weights.combined,
-            weights.bandwidth,
-            low,
-            high,
-            test.k,
-            test.gamma,
-            rate.numerator,
-            rate.denominator,
-            test.require_k,
-            tested,
-            TRIES_PER_CLAIM * per_object,
-            key,
-            nonces,
-            first,
-            last,
-            out,
-            passed,
-        ),
+    values, passed = engine.map(
+        *("synthetic claims", claims, _through_test),
+        _Tries(test, per_object, limits, rng.all_streams(purpose=purpose), tested),
+        *(ByClaim(weights.combined), ByObject(weights.bandwidth)),
+        per=("object", "object"),
         operations=float(len(claims)) * TRIES_PER_CLAIM * per_object,
     )
+    out, passed, bandwidth = map(engine.collect, (values, passed, weights.bandwidth))
+    count = len(claims.objects)
     statuses = np.full(count, Status.released, dtype=np.int8)
     statuses[passed < per_object] = Status.shortfall
-    statuses[weights.bandwidth == 0] = Status.constant
+    statuses[bandwidth == 0] = Status.constant
     statuses[claims.counts() < max(test.k, 2)] = Status.too_few
     offsets = np.concatenate([[0], np.cumsum(passed)]).astype(np.int64)
     complete = bool((passed == per_object).all())
     values = out.ravel() if complete else out[np.arange(per_object) < passed[:, None]]
     return offsets, values, statuses
+
+
+class _Tries(NamedTuple):
+    """What all blocks share: the test, how many values it is to pass, and the streams of the draws."""
+
+    test: PrivacyTest
+    per_object: int
+    limits: Range | None
+    streams: Streams
+    tested: bool
+
+
+def _through_test(block: Block, tries: _Tries, combined: Floats, bandwidth: Floats) -> tuple[Floats, Ints]:
+    """For each object the values that passed, and how many they are."""
+    test, streams = tries.test, tries.streams
+    low, high = (-inf, inf) if tries.limits is None else (tries.limits.low, tries.limits.high)
+    rate = rational(test.epsilon0, what="epsilon0")
+    out = np.empty((block.size, tries.per_object))
+    passed = np.zeros(block.size, dtype=np.int64)
+    candidates.draw_through_test(
+        *(block.offsets, block.values, combined, bandwidth, low, high, test.k, test.gamma),
+        *(rate.numerator, rate.denominator, test.require_k, tries.tested),
+        *(TRIES_PER_CLAIM * tries.per_object, streams.key, streams.nonces(block.names, block.first)),
+        *(0, block.size, out, passed),
+    )
+    return out, passed

@@ -18,17 +18,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Flags, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, Engine, Kept
 from crowdveil.kernels import histograms
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness
+from crowdveil.randomness import Randomness, Streams
 from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import CountNoise, count_noise
 from crowdveil.releases.pattern import Pattern
@@ -55,8 +56,8 @@ class PairDistances:
 class Histograms:
     """Noisy counts by object in bins of `CELLS` cells; object i's bins start shifts[i] cells early."""
 
-    counts: Ints  # (N, bins + 1)
-    shifts: NDArray[np.int8]  # (N,)
+    counts: Kept  # (N, bins + 1) integers
+    shifts: Kept  # (N,)
     claims: Ints  # (N,) n_i, or under add-remove the sum of the noisy counts
     range: Range
     bins: int  # how many bins cover the range
@@ -66,6 +67,11 @@ class Histograms:
     def cells(self) -> int:
         """The number of cells that cover the range."""
         return self.bins * CELLS
+
+    @property
+    def shape(self) -> tuple[Range, int, CountNoise]:
+        """What the histograms of all objects have in common."""
+        return self.range, self.bins, self.noise
 
     @property
     def has_bin(self) -> Flags:
@@ -94,7 +100,7 @@ def pair_distances(
     neighbours: Neighbours,
     *,
     rng: Randomness,
-    engine: LocalEngine,
+    engine: Engine,
 ) -> PairDistances:
     """Noisy counts of the distances of random pairs within objects, in logarithmic bins.
 
@@ -102,20 +108,22 @@ def pair_distances(
     """
     law = pair_noise(epsilon, neighbours)
     bins = ceil(log(limits.length / resolution) / log(RATIO)) + 1
-    key, nonces = rng.streams(claims.objects, purpose="pairs")
-
-    def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
-        histograms.add_pair_distances(
-            claims.offsets, claims.values, resolution, log(RATIO), key, nonces, first, last, totals
-        )
-
-    counts = engine.sum("pair distances", claims, bins, add)
+    shared = resolution, rng.all_streams(purpose="pairs")
+    counts = engine.sum("pair distances", claims, bins, _add_pair_distances, shared)
     noise = rng.stream("pairs", purpose="pair noise").discrete_laplace(
         bins, num=law.parameter.numerator, den=law.parameter.denominator
     )
     noisy = counts + noise
     pairs = Pattern.of(claims).pairs if neighbours.replaced else max(1, int(noisy.sum()))
     return PairDistances(noisy, resolution, pairs, law)
+
+
+def _add_pair_distances(block: Block, shared: tuple[float, Streams], totals: Ints) -> None:
+    resolution, streams = shared
+    histograms.add_pair_distances(
+        *(block.offsets, block.values, resolution, log(RATIO)),
+        *(streams.key, streams.nonces(block.names, block.first), 0, block.size, totals),
+    )
 
 
 def noisy_histograms(
@@ -127,33 +135,35 @@ def noisy_histograms(
     delta: float = 0.0,
     *,
     rng: Randomness,
-    engine: LocalEngine,
+    engine: Engine,
 ) -> Histograms:
     """One noisy histogram for each object; with a delta the noise is Gaussian."""
     noise = histogram_noise(epsilon, neighbours, delta)
-    cells = bins * CELLS
-    counts = np.zeros((len(claims.objects), bins + 1), dtype=np.int64)
-    shifts = np.zeros(len(claims.objects), dtype=np.int8)
-    key, nonces = rng.streams(claims.objects, purpose="histograms")
-    count = histograms.gaussian_counts if noise.gaussian else histograms.laplace_counts
-    engine.run(
-        "noisy histograms",
-        claims,
-        lambda first, last: count(
-            claims.offsets,
-            claims.values,
-            limits.low,
-            limits.length / cells,
-            cells,
-            noise.parameter.numerator,
-            noise.parameter.denominator,
-            key,
-            nonces,
-            first,
-            last,
-            shifts,
-            counts,
-        ),
-    )
-    sizes = claims.counts() if neighbours.replaced else np.maximum(1, counts.sum(axis=1))
+    shared = _Counting(limits, bins, noise, rng.all_streams(purpose="histograms"))
+    counts, shifts, sums = engine.map("noisy histograms", claims, _counted, shared, per=("object",) * 3)
+    sizes = claims.counts() if neighbours.replaced else np.maximum(1, engine.collect(sums))
     return Histograms(counts, shifts, sizes, limits, bins, noise)
+
+
+class _Counting(NamedTuple):
+    """What all blocks share: the bins, the noise, and the streams of shifts and noise."""
+
+    limits: Range
+    bins: int
+    noise: CountNoise
+    streams: Streams
+
+
+def _counted(block: Block, shared: _Counting) -> tuple[Ints, NDArray[np.int8], Ints]:
+    """Noisy counts, shifts, and the sums of the noisy counts."""
+    limits, bins, noise, streams = shared
+    cells, parameter = bins * CELLS, noise.parameter
+    counts = np.zeros((block.size, bins + 1), dtype=np.int64)
+    shifts = np.zeros(block.size, dtype=np.int8)
+    count = histograms.gaussian_counts if noise.gaussian else histograms.laplace_counts
+    count(
+        *(block.offsets, block.values, limits.low, limits.length / cells, cells),
+        *(parameter.numerator, parameter.denominator),
+        *(streams.key, streams.nonces(block.names, block.first), 0, block.size, shifts, counts),
+    )
+    return counts, shifts, counts.sum(axis=1)

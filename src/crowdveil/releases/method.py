@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from crowdveil.accounting.events import Event, PrivateEvent
 from crowdveil.accounting.rounding import up
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import ONE_NAME, Guarantee, NoGuarantee, Promise, Scope
 from crowdveil.plain_data import construct, fits
@@ -115,7 +115,7 @@ class ReleaseMethod(ABC):
         """Raise `ParameterError` if the public pattern shows that a release would be mostly noise."""
 
     @abstractmethod
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """Draw a release of these claims. Its promise must be charged before."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ def release(
     parameters: ReleaseMethod,
     *,
     rng: Randomness | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Release:
     """Publish claims by a method; the result is synthetic or noisy claims with their promise.
 

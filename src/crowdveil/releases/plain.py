@@ -6,10 +6,14 @@ bin and smoothed with a triangular kernel of one bin's width. All of it is post-
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from crowdveil.arrays import Floats
-from crowdveil.engines import LocalEngine
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdveil.arrays import Floats, Ints
+from crowdveil.claims import Objects
+from crowdveil.engines import Block, ByObject, Engine, Kept
 from crowdveil.kernels import curves
 from crowdveil.kernels.histograms import CELLS
 from crowdveil.randomness import Randomness
@@ -48,26 +52,43 @@ def plain_densities(noisy: Histograms) -> Floats:
     kernel = np.bartlett(2 * window + 1)[1:-1]
     # Reflection at both ends of the range keeps mass near them inside.
     mirrored = np.pad(fine, ((0, 0), (window - 1, window - 1)), mode="symmetric")
-    smooth = np.apply_along_axis(lambda row: np.convolve(row, kernel, "valid"), 1, mirrored)
+    smooth = np.empty_like(fine)
+    curves.smoothed_rows(mirrored, kernel, smooth)
     densities: Floats = smooth / smooth.sum(axis=1, keepdims=True)
     return densities
 
 
 def draw(
-    densities: Floats,
     noisy: Histograms,
     per_object: int,
     *,
     rng: Randomness,
-    engine: LocalEngine,
-    names: object,
-) -> Floats:
-    """`per_object` values drawn from the density of each object, in ascending order."""
-    out = np.empty((len(densities), per_object))
-    key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
-    engine.spread(
-        "synthetic claims",
-        len(densities),
-        lambda first, last: curves.draw_all_strata(densities, key, nonces, first, last, out),
+    engine: Engine,
+    objects: Objects,
+    keep: bool,
+) -> tuple[Kept, Kept]:
+    """`per_object` values drawn from the density of each object, in ascending order, and the densities.
+
+    Without `keep` there are no densities.
+    """
+    values, *densities = engine.map(
+        *("synthetic claims", objects, _drawn),
+        (noisy.shape, per_object, rng.all_streams(purpose="certified"), keep),
+        *(ByObject(noisy.counts), ByObject(noisy.shifts), ByObject(noisy.claims)),
+        per=("object", "object") if keep else ("object",),
     )
-    return noisy.range.low + noisy.range.length * out
+    return values, densities[0] if keep else None
+
+
+def _drawn(
+    block: Block, shared: Any, counts: Ints, shifts: NDArray[np.int8], claims: Ints
+) -> tuple[Floats, ...]:
+    shape, per_object, streams, keep = shared
+    noisy = Histograms(counts, shifts, claims, *shape)
+    densities = plain_densities(noisy)
+    out = np.empty((block.size, per_object))
+    curves.draw_all_strata(
+        densities, streams.key, streams.nonces(block.names, block.first), 0, block.size, out
+    )
+    values = noisy.range.low + noisy.range.length * out
+    return (values, densities) if keep else (values,)

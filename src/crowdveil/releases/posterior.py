@@ -14,17 +14,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, log, prod, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from crowdveil.arrays import Floats, Ints, Singles, frozen
-from crowdveil.engines import LocalEngine
+from crowdveil.claims import Objects
+from crowdveil.engines import Array, Block, ByObject, Engine, Kept
 from crowdveil.kernels import templates as loops
-from crowdveil.randomness import Randomness
+from crowdveil.public_range import Range
+from crowdveil.randomness import Randomness, Streams
+from crowdveil.randomness.samplers import first_uniforms
 from crowdveil.releases.histogram import RATIO, Histograms, PairDistances
-from crowdveil.releases.templates import PARTS_PER_CELL, SCALES, SHAPES, SHARES, Templates, templates
+from crowdveil.releases.noise import CountNoise
+from crowdveil.releases.templates import PARTS_PER_CELL, SCALES, SHAPES, SHARES, templates
 
 PROFILE_PARTS = (len(SHAPES), SCALES.size, SHARES.size)
 FEWEST_BINS, MOST_BINS = 4, 512
@@ -100,49 +105,29 @@ class Prior:
     """The prior of (template, share) and the prior of locations."""
 
     profile: Floats  # (C, S), sums to one
+    sample: Ints  # the numbers of the sampled objects, ascending
     places: Floats  # (sampled + 1, cells): one row for each sampled object, the last for all others
-    row_of: Ints  # (N,) which row of `places` an object uses
+
+    def rows(self, first: int, size: int) -> Ints:
+        """Which rows of `places` the objects first ... first + size - 1 use."""
+        objects = np.arange(first, first + size)
+        rows = np.searchsorted(self.sample, objects)
+        sampled = self.sample[np.minimum(rows, self.sample.size - 1)] == objects
+        return np.where(sampled, rows, self.sample.size)
 
 
 class DensityPosterior:
     """Posterior densities of the objects behind noisy histograms."""
 
-    def __init__(self, noisy: Histograms, *, rng: Randomness, engine: LocalEngine) -> None:
-        self._noisy, self._engine = noisy, engine
-        self._templates: Templates = templates()
-        self._evidence = self._collect_evidence()
+    def __init__(self, noisy: Histograms, objects: Objects, *, rng: Randomness, engine: Engine) -> None:
+        self._noisy, self._objects, self._engine = noisy, objects, engine
+        self._likelihoods = _Likelihoods.of(noisy)
         self.prior = self._learn(rng)
-
-    def _likelihood_tables(self) -> tuple[Singles, Ints, Ints]:
-        """Concatenated tables for all numbers of claims; for each object its table's begin and last row."""
-        counts, table_of = np.unique(_rounded(self._noisy.claims), return_inverse=True)
-        tops = np.minimum(counts, LARGEST_TABLE)
-        tables = [self._table(int(top), float(n) / float(top)) for n, top in zip(counts, tops, strict=True)]
-        begins = np.concatenate([[0], np.cumsum(tops + 1)[:-1]])
-        return np.concatenate(tables), begins[table_of], tops[table_of]
-
-    def _table(self, top: int, shrunk: float) -> Singles:
-        """The likelihood table of `top` claims, each of which stands for `shrunk` claims."""
-        noise = self._noisy.noise
-        if noise.gaussian:
-            return loops.gaussian_likelihood_table(top, noise.variance / shrunk**2)  # type: ignore[no-any-return]
-        return loops.likelihood_table(top, shrunk / float(noise.parameter))  # type: ignore[no-any-return]
-
-    def _collect_evidence(self) -> loops.Evidence:
-        """Histograms, likelihood tables and templates, as the loops take them."""
-        noisy, t = self._noisy, self._templates
-        steps = np.empty((SHARES.size, t.masses.size), dtype=np.uint8)
-        loops.background_steps(SHARES, t.masses, 1.0 / noisy.bins, steps)
-        return loops.Evidence(
-            *(noisy.counts, noisy.shifts, noisy.claims, *self._likelihood_tables()),
-            *(noisy.cells, t.reach, t.begin, t.masses, steps, SHARES),
-        )
 
     def _learn(self, rng: Randomness) -> Prior:
         """The prior, by EM over a sample of objects."""
-        objects, cells = self._noisy.claims.size, self._noisy.cells
-        sample = self._sample(rng)
-        likelihoods = self._likelihoods(sample)
+        cells, sample = self._noisy.cells, self._sample(rng)
+        likelihoods = self._sampled(sample)
         parts = [np.full(k, 1.0 / k) for k in PROFILE_PARTS]
         locations = np.full((sample.size, cells), 1.0 / cells)  # the posterior for each sampled object
         even = 0.5  # the share of locations' prior that is uniform
@@ -153,30 +138,34 @@ class DensityPosterior:
             even = float(np.clip(np.mean(even / cells * evenness), LEAST_UNIFORM, MOST_UNIFORM))
             expected = (ratios * profile.ravel()).reshape(PROFILE_PARTS)
             parts = [_smoothed(expected.sum(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
-        row_of = np.full(objects, sample.size, dtype=np.int64)
-        row_of[sample] = np.arange(sample.size)
         others = even / cells + (1 - even) * locations.mean(axis=0)
         places = np.vstack([_leave_one_out(locations, even), others])
-        return Prior(_joint(parts).reshape(-1, SHARES.size), places, row_of)
+        return Prior(_joint(parts).reshape(-1, SHARES.size), sample, places)
 
     def _sample(self, rng: Randomness) -> Ints:
-        """The objects to learn from, ascending: as many as memory allows, at most LARGEST_SAMPLE."""
-        objects = self._noisy.claims.size
-        room = int(SAMPLE_BYTES / (4.0 * self._noisy.cells * prod(PROFILE_PARTS)))
-        size = min(objects, LARGEST_SAMPLE, max(1, room))
-        return np.sort(rng.stream("sample", purpose="prior").uniforms(objects).argsort()[:size])
+        """The objects to learn from, ascending: as many as memory allows, at most LARGEST_SAMPLE.
 
-    def _likelihoods(self, sample: Ints) -> Singles:
+        They are those whose own streams begin with the smallest draws.
+        """
+        room = int(SAMPLE_BYTES / (4.0 * self._noisy.cells * prod(PROFILE_PARTS)))
+        count = self._noisy.claims.size
+        size = min(count, LARGEST_SAMPLE, max(1, room))
+        streams = rng.all_streams(purpose="prior")
+        (kept,) = self._engine.map("sample", self._objects, _first_draws, streams, operations=float(count))
+        return np.sort(self._engine.collect(kept).argsort(kind="stable")[:size])
+
+    def _sampled(self, sample: Ints) -> Singles:
         """(sample, cells, profiles): likelihoods of sampled histograms, relative to the largest of each."""
-        shape = (sample.size, self._noisy.cells, self._templates.reach.size, SHARES.size)
+        noisy, collect = self._noisy, self._engine.collect
+        rows = collect(noisy.counts, sample), collect(noisy.shifts, sample), noisy.claims[sample]
+        evidence = self._likelihoods.evidence(*rows)
+        shape = (sample.size, noisy.cells, evidence.reach.size, SHARES.size)
         likelihoods = np.empty(shape, dtype=np.float32)
         wanted = np.ones(shape[2:], dtype=np.bool_)
         self._engine.spread(
             "prior",
             sample.size,
-            lambda first, last: loops.fill_likelihoods(
-                self._evidence, sample, wanted, first, last, likelihoods
-            ),
+            lambda first, last: loops.fill_likelihoods(evidence, wanted, first, last, likelihoods),
         )
         return likelihoods.reshape(*shape[:2], -1)
 
@@ -199,53 +188,127 @@ class DensityPosterior:
         return locations, evenness, blocks.sum(axis=0, dtype=np.float64)
 
     def draw(
-        self,
-        per_object: int,
-        *,
-        rng: Randomness,
-        names: object,
-        background: bool = False,
-        keep: bool = False,
-    ) -> tuple[Floats, Singles]:
+        self, per_object: int, *, rng: Randomness, background: bool = False, keep: bool = False
+    ) -> tuple[Kept, Kept]:
         """Synthetic values for each object, ascending, and the densities from which they are drawn.
 
         A density is a row of masses of equal parts of the range; it includes the object's uniform background
-        if `background`. Without `keep` no densities are returned.
+        if `background`. Without `keep` there are no densities.
         """
-        noisy, t = self._noisy, self._templates
-        objects = noisy.claims.size
-        positions = np.empty((objects, per_object))  # in [0, 1) of the range
-        parts = noisy.cells * PARTS_PER_CELL
-        densities = np.empty((objects if keep else 0, parts), dtype=np.float32)
-        wanted, usual = _most(self.prior.profile, KEPT_PRIOR), _most(self.prior.profile, USUAL_PRIOR)
-        log_prior = np.log(np.maximum(self.prior.profile, 1e-300))
-        log_places = np.log(self.prior.places)
-        key, nonces = rng.streams(names, purpose="certified")  # type: ignore[arg-type]
-        self._engine.spread(
-            "synthetic claims",
-            objects,
-            lambda first, last: loops.release_posteriors(
-                self._evidence,
-                usual,
-                wanted,
-                log_prior,
-                log_places,
-                self.prior.row_of,
-                t.curves,
-                t.curve_begin,
-                t.curve_reach,
-                PARTS_PER_CELL,
-                noisy.noise.variance,
-                background,
-                key,
-                nonces,
-                first,
-                last,
-                densities,
-                positions,
-            ),
+        noisy, streams = self._noisy, rng.all_streams(purpose="certified")
+        weighty = _Weighty.of(self.prior)
+        drawing = _Drawing(
+            self._likelihoods, weighty, noisy.range, noisy.noise, per_object, background, keep, streams
         )
-        return noisy.range.low + noisy.range.length * positions, densities
+        values, *densities = self._engine.map(
+            *("synthetic claims", self._objects, _drawn, drawing),
+            *(ByObject(noisy.counts), ByObject(noisy.shifts), ByObject(noisy.claims)),
+            per=("object", "object") if keep else ("object",),
+        )
+        return values, densities[0] if keep else None
+
+
+@dataclass(frozen=True)
+class _Likelihoods:
+    """What the evidence of all objects has in common: templates, and tables by number of claims."""
+
+    counts: Ints  # numbers of claims that have a table, ascending
+    tables: Singles  # the tables, end to end
+    begins: Ints
+    tops: Ints  # the largest count in each
+    steps: loops.Steps
+    cells: int
+
+    @classmethod
+    def of(cls, noisy: Histograms) -> _Likelihoods:
+        """The tables for these histograms."""
+        counts = np.unique(_rounded(noisy.claims))
+        tops = np.minimum(counts, LARGEST_TABLE)
+        sizes = zip(counts.tolist(), tops.tolist(), strict=True)
+        tables = np.concatenate([_table(noisy.noise, top, n / top) for n, top in sizes])
+        begins = np.concatenate([[0], np.cumsum(tops + 1)[:-1]])
+        masses = templates().masses
+        steps = np.empty((SHARES.size, masses.size), dtype=np.uint8)
+        loops.background_steps(SHARES, masses, 1.0 / noisy.bins, steps)
+        return cls(counts, tables, begins, tops, steps, noisy.cells)
+
+    def evidence(self, counts: Ints, shifts: NDArray[np.int8], claims: Ints) -> loops.Evidence:
+        """The histograms of some objects, tables and templates, as the loops take them."""
+        t, tables = templates(), np.searchsorted(self.counts, _rounded(claims))
+        return loops.Evidence(
+            *(counts, shifts, claims, self.tables, self.begins[tables], self.tops[tables]),
+            *(self.cells, t.reach, t.begin, t.masses, self.steps, SHARES),
+        )
+
+
+def _table(noise: CountNoise, top: int, shrunk: float) -> Singles:
+    """The likelihood table of `top` claims, each of which stands for `shrunk` claims."""
+    if noise.gaussian:
+        return loops.gaussian_likelihood_table(top, noise.variance / shrunk**2)  # type: ignore[no-any-return]
+    return loops.likelihood_table(top, shrunk / float(noise.parameter))  # type: ignore[no-any-return]
+
+
+def _first_draws(block: Block, streams: Streams) -> tuple[Floats]:
+    """The first draw of each object's stream."""
+    out = np.empty(block.size)
+    first_uniforms(streams.key, streams.nonces(block.names, block.first), out)
+    return (out,)
+
+
+@dataclass(frozen=True)
+class _Weighty:
+    """The prior as the loops take it: its logarithms, and which profiles matter."""
+
+    prior: Prior
+    usual: NDArray[np.bool_]
+    wanted: NDArray[np.bool_]
+    log_profile: Floats
+    log_places: Floats
+
+    @classmethod
+    def of(cls, prior: Prior) -> _Weighty:
+        """Logarithms of a prior, and the fewest profiles that have most of its mass."""
+        profile = prior.profile
+        usual, wanted = _most(profile, USUAL_PRIOR), _most(profile, KEPT_PRIOR)
+        return cls(prior, usual, wanted, np.log(np.maximum(profile, 1e-300)), np.log(prior.places))
+
+
+class _Drawing(NamedTuple):
+    """What all blocks share when synthetic values are drawn."""
+
+    likelihoods: _Likelihoods
+    weighty: _Weighty
+    range: Range
+    noise: CountNoise
+    per_object: int
+    background: bool
+    keep: bool
+    streams: Streams
+
+
+def _drawn(
+    block: Block, drawing: _Drawing, counts: Ints, shifts: NDArray[np.int8], claims: Ints
+) -> tuple[Array, ...]:
+    """The values of each object, and its density if that is to be kept."""
+    weighty, t, streams = drawing.weighty, templates(), drawing.streams
+    evidence = drawing.likelihoods.evidence(counts, shifts, claims)
+    positions = np.empty((block.size, drawing.per_object))  # in [0, 1) of the range
+    parts = evidence.cells * PARTS_PER_CELL
+    densities = np.empty((block.size if drawing.keep else 0, parts), dtype=np.float32)
+    loops.release_posteriors(
+        *(evidence, weighty.usual, weighty.wanted, weighty.log_profile, weighty.log_places),
+        *(
+            weighty.prior.rows(block.first, block.size),
+            t.curves,
+            t.curve_begin,
+            t.curve_reach,
+            PARTS_PER_CELL,
+        ),
+        *(drawing.noise.variance, drawing.background),
+        *(streams.key, streams.nonces(block.names, block.first), 0, block.size, densities, positions),
+    )
+    values = drawing.range.low + drawing.range.length * positions
+    return (values, densities) if drawing.keep else (values,)
 
 
 def _joint(parts: Sequence[Floats]) -> Floats:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, NoGuarantee
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
@@ -74,12 +74,12 @@ class Uniform(ReleaseMethod):
             "resolution": self.resolution,
         }
 
-    def estimate(self, claims: Claims, *, engine: LocalEngine | None = None) -> Weights:
+    def estimate(self, claims: Claims, *, engine: Engine | None = None) -> Weights:
         """The weights and bandwidths of the densities."""
         engine = engine or LocalEngine()
         return uniform_weights(claims, floor=self._floor(claims, engine), engine=engine)
 
-    def _floor(self, claims: Claims, engine: LocalEngine) -> float:
+    def _floor(self, claims: Claims, engine: Engine) -> float:
         """The smallest bandwidth."""
         if self.resolution is not None:
             return self.resolution
@@ -87,13 +87,11 @@ class Uniform(ReleaseMethod):
             return self.range.length / STEPS_IN_RANGE
         return smallest_bandwidth(claims, engine)
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """Synthetic claims for every object with enough claims; they lie in the range, if one is declared."""
         return self.draw_weighted(claims, self.estimate(claims, engine=engine), rng=rng, engine=engine)
 
-    def draw_weighted(
-        self, claims: Claims, weights: Weights, *, rng: Randomness, engine: LocalEngine
-    ) -> Release:
+    def draw_weighted(self, claims: Claims, weights: Weights, *, rng: Randomness, engine: Engine) -> Release:
         """`draw` with given weights."""
         offsets, values, statuses = draw(
             claims,
@@ -156,7 +154,7 @@ class PrisCrowd(Uniform):
         """The parameters, as the certificate prints them."""
         return super().to_dict() | {"loss": self.loss, "normaliser": self.normaliser}
 
-    def estimate(self, claims: Claims, *, engine: LocalEngine | None = None) -> Weights:
+    def estimate(self, claims: Claims, *, engine: Engine | None = None) -> Weights:
         """Users' reliability weights, robust local weights and the bandwidths of the densities."""
         engine = engine or LocalEngine()
         return estimate_weights(

@@ -17,14 +17,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdveil.arrays import Ints
 from crowdveil.claims import Claims
+from crowdveil.engines import Block, ByObject, ByUser, Engine, Kept, LocalEngine
 from crowdveil.errors import ParameterError
-from crowdveil.kernels.histograms import CELLS
-from crowdveil.randomness import Randomness
+from crowdveil.kernels.histograms import CELLS, add_laplace_noise
+from crowdveil.randomness import Randomness, Streams
 from crowdveil.releases.histogram import Histograms
 from crowdveil.releases.neighbours import Neighbours
 from crowdveil.releases.noise import CountNoise, count_noise
@@ -56,28 +59,70 @@ def most_claims(pattern: Pattern, neighbours: Neighbours) -> int:
 
 
 def weighted_histograms(
-    claims: Claims, noisy: Histograms, epsilon: Fraction, neighbours: Neighbours, *, rng: Randomness
+    claims: Claims,
+    noisy: Histograms,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    *,
+    rng: Randomness,
+    engine: Engine | None = None,
 ) -> Histograms:
     """Noisy weighted counts in the bins of the first look. Claims lie in the range."""
+    engine = engine or LocalEngine()
     most = most_claims(Pattern.of(claims), neighbours)
     noise, steps = weight_noise(epsilon, neighbours, most), weight_steps(most)
-    counts = weighted_counts(claims, noisy, steps)
-    drawn = rng.stream("noise", purpose="second look").discrete_laplace(
-        counts.size, num=noise.parameter.numerator, den=noise.parameter.denominator
+    counts = weighted_counts(claims, noisy, steps, engine=engine)
+    counts, sums = engine.map(
+        *("noisy weights", claims.without_claims(), _with_noise),
+        (noisy.bins, noise, rng.all_streams(purpose="second look")),
+        *(ByObject(counts), ByObject(noisy.shifts)),
+        per=("object", "object"),
     )
-    counts += drawn.reshape(counts.shape)
-    counts[~noisy.has_bin] = 0
     # The noisy sum of weights, in steps, takes the place of the number of claims.
-    return replace(noisy, counts=counts, claims=np.maximum(steps, counts.sum(axis=1)), noise=noise)
+    return replace(noisy, counts=counts, claims=np.maximum(steps, engine.collect(sums)), noise=noise)
 
 
-def weighted_counts(claims: Claims, noisy: Histograms, steps: int) -> Ints:
-    """By object and bin: the sum of the weights of the claims in it, in steps, without noise."""
-    owners = np.repeat(np.arange(len(claims.objects)), claims.counts())
-    bins = _bins_of(claims, noisy, owners)
-    counts = np.zeros_like(noisy.counts)
-    np.add.at(counts, (owners, bins), _weights(claims, _grades(noisy)[owners, bins], steps))
+def _with_noise(
+    block: Block, shared: tuple[int, CountNoise, Streams], counts: Ints, shifts: NDArray[np.int8]
+) -> tuple[Ints, Ints]:
+    """Noisy counts and their sums."""
+    bins, noise, streams = shared
+    counts, parameter = counts.copy(), noise.parameter
+    add_laplace_noise(
+        *(bins * CELLS, shifts, parameter.numerator, parameter.denominator),
+        *(streams.key, streams.nonces(block.names, block.first), counts),
+    )
+    return counts, counts.sum(axis=1)
+
+
+def weighted_counts(claims: Claims, noisy: Histograms, steps: int, *, engine: Engine | None = None) -> Kept:
+    """By object and bin: the sum of the weights of the claims in it, in steps, without noise.
+
+    A claim's weight is floor(Q times the mean grade of its user, over GRADES).
+    """
+    engine = engine or LocalEngine()
+    looks = ByObject(noisy.counts), ByObject(noisy.shifts), ByObject(noisy.claims)
+    grades = engine.sum_by_user("grades", claims, 1, _add_grades, noisy.shape, *looks)
+    reliability = steps * grades // (GRADES * np.maximum(claims.claims_per_user(), 1))
+    (counts,) = engine.map("weights", claims, _weighted, noisy.shape, ByUser(reliability), *looks[1:])
     return counts
+
+
+def _add_grades(
+    block: Block, shape: Any, counts: Ints, shifts: NDArray[np.int8], claims: Ints, totals: Ints
+) -> None:
+    """Add the grades of all claims to their users' totals."""
+    noisy = Histograms(counts, shifts, claims, *shape)
+    owners, bins = _bins_of(block, noisy)
+    np.add.at(totals, block.user_codes, _grades(noisy)[owners, bins])
+
+
+def _weighted(
+    block: Block, shape: Any, reliability: Ints, shifts: NDArray[np.int8], claims: Ints
+) -> tuple[Ints]:
+    noisy = Histograms(np.zeros((block.size, shape[1] + 1), dtype=np.int64), shifts, claims, *shape)
+    np.add.at(noisy.counts, _bins_of(block, noisy), reliability[block.user_codes])
+    return (noisy.counts,)
 
 
 def _grades(noisy: Histograms) -> Ints:
@@ -88,19 +133,9 @@ def _grades(noisy: Histograms) -> Ints:
     return grades
 
 
-def _weights(claims: Claims, grades: Ints, steps: int) -> Ints:
-    """floor(Q times the mean grade of the user, over GRADES), for every claim."""
-    users = claims.user_codes
-    claims_of = np.bincount(users)
-    total = np.zeros(claims_of.size, dtype=np.int64)
-    np.add.at(total, users, grades)
-    reliability = steps * total // (GRADES * np.maximum(claims_of, 1))
-    weights: Ints = reliability[users]
-    return weights
-
-
-def _bins_of(claims: Claims, noisy: Histograms, owners: Ints) -> Ints:
+def _bins_of(block: Block, noisy: Histograms) -> tuple[Ints, Ints]:
+    """The object of each claim in the block, and its bin."""
+    owners = np.repeat(np.arange(block.size), np.diff(block.offsets))
     width = noisy.range.length / noisy.cells
-    cells = np.minimum(((claims.values - noisy.range.low) / width).astype(np.int64), noisy.cells - 1)
-    bins: Ints = (cells + noisy.shifts[owners].astype(np.int64)) // CELLS
-    return bins
+    cells = np.minimum(((block.values - noisy.range.low) / width).astype(np.int64), noisy.cells - 1)
+    return owners, (cells + noisy.shifts[owners].astype(np.int64)) // CELLS

@@ -24,12 +24,12 @@ from scipy.special import gammaln
 from crowdveil.accounting import smallest_epsilon
 from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Promise, rational
 from crowdveil.kernels.smoothed import draw_smoothed
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
-from crowdveil.randomness import Randomness
+from crowdveil.randomness import Randomness, Streams
 from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release, Status
@@ -217,34 +217,29 @@ class Smoothed(DrawnOnGrid):
             **self._public_grid(),
         }
 
-    def draw(self, claims: Claims, *, rng: Randomness, engine: LocalEngine) -> Release:
+    def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """`per_object` exact draws for every object; values are centres of cells."""
-        cells = cell_of(claims.values, self.range, self.cells)
-        weights = law(self)
-        base, kernel = np.cumsum(weights.base), np.cumsum(weights.kernel)
-        lam = rational(self.lam, what="lam")
-        key, nonces = rng.streams(claims.objects, purpose=self.name)
         objects, per_object = len(claims.objects), self.per_object
-        drawn = np.empty((objects, per_object), dtype=np.int64)
-        engine.run(
-            "smoothed claims",
-            claims,
-            lambda first, last: draw_smoothed(
-                claims.offsets,
-                cells,
-                base,
-                kernel,
-                lam.numerator,
-                lam.denominator,
-                key,
-                nonces,
-                first,
-                last,
-                drawn,
-            ),
+        (kept,) = engine.map(
+            *("smoothed claims", claims, _drawn, (self, rng.all_streams(purpose=self.name))),
             operations=10.0 * objects * per_object,
         )
+        drawn = engine.collect(kept)
         return self.published(claims, np.full(objects, per_object), drawn.ravel(), seeded=not rng.private)
+
+
+def _drawn(block: Block, shared: tuple[Smoothed, Streams]) -> tuple[Ints]:
+    """The cells that were drawn for each object."""
+    parameters, streams = shared
+    cells = cell_of(block.values, parameters.range, parameters.cells)
+    weights, lam = law(parameters), rational(parameters.lam, what="lam")
+    drawn = np.empty((block.size, parameters.per_object), dtype=np.int64)
+    draw_smoothed(
+        *(block.offsets, cells, np.cumsum(weights.base), np.cumsum(weights.kernel)),
+        *(lam.numerator, lam.denominator, streams.key, streams.nonces(block.names, block.first)),
+        *(0, block.size, drawn),
+    )
+    return (drawn,)
 
 
 @dataclass(frozen=True)

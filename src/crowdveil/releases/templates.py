@@ -7,11 +7,12 @@ location and a share of uniform background complete the density. All of it is fi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr
 
-from crowdveil.arrays import Floats, Ints
+from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.kernels.histograms import CELLS
 
 SCALES = 0.2 * 1.27 ** np.arange(13)  # in bins
@@ -60,6 +61,7 @@ def _lumped(edges: Floats, shape: tuple[tuple[float, float, float], ...], scale:
     return masses
 
 
+@lru_cache(maxsize=1)
 def templates() -> Templates:
     """The templates in units of the bin width; a location is the centre of one of a bin's three cells."""
     reach, masses, curve_reach, curves = [], [], [], []
@@ -78,10 +80,10 @@ def templates() -> Templates:
     sizes = np.array([CELLS * (2 * bins + 1) for bins in reach])
     lengths = np.array([2 * fine for fine in curve_reach])
     return Templates(
-        reach=np.array(reach),
-        begin=np.concatenate([[0], np.cumsum(sizes)[:-1]]),
-        masses=np.concatenate(masses),
-        curve_reach=np.array(curve_reach),
-        curve_begin=np.concatenate([[0], np.cumsum(lengths)[:-1]]),
-        curves=np.concatenate(curves),
+        reach=frozen(np.array(reach)),
+        begin=frozen(np.concatenate([[0], np.cumsum(sizes)[:-1]])),
+        masses=frozen(np.concatenate(masses)),
+        curve_reach=frozen(np.array(curve_reach)),
+        curve_begin=frozen(np.concatenate([[0], np.cumsum(lengths)[:-1]])),
+        curves=frozen(np.concatenate(curves)),
     )

@@ -18,15 +18,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, ByClaim, ByObject, ByUser, Engine, Kept
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import bandwidths, reliability, robust
 from crowdveil.truth.crh import by_share
-from crowdveil.truth.sweeps import judged_claims
+from crowdveil.truth.sweeps import judged_claims, spreads
 
 SILVERMAN = 1.06
 WIDEN = 1.15
@@ -43,47 +42,47 @@ class Weights:
     """Weights of users and claims, and the bandwidth of each object's density (0 if all claims are equal)."""
 
     user: Floats  # (M,) global g
-    local: Floats  # (claims,) l, summing to one over an object
-    combined: Floats  # (claims,) c, summing to one over an object
-    bandwidth: Floats  # (N,) h
+    local: Kept  # (claims,) l, summing to one over an object
+    combined: Kept  # (claims,) c, summing to one over an object
+    bandwidth: Kept  # (N,) h
     sweeps: int
     converged: bool
 
 
-def smallest_bandwidth(claims: Claims, engine: LocalEngine) -> float:
+def smallest_bandwidth(claims: Claims, engine: Engine) -> float:
     """The default floor of bandwidths without a declared range: 1/1000 of the typical spread of an object.
 
     The typical spread is the median over objects with a positive spread, which is robust to a few objects
     with huge values.
     """
-    spreads = np.empty(len(claims.objects))
-    engine.run(
-        "spreads",
-        claims,
-        lambda first, last: bandwidths.spreads(claims.offsets, claims.values, first, last, spreads),
-    )
-    positive = spreads[spreads > 0]
+    spread = spreads(claims, engine)
+    positive = spread[spread > 0]
     return 1e-3 * float(np.median(positive)) if positive.size else 0.0
 
 
-def _bandwidths(claims: Claims, factor: float, floor: float, engine: LocalEngine) -> Floats:
-    out = np.empty(len(claims.objects))
-    engine.run(
-        "bandwidths",
-        claims,
-        lambda first, last: bandwidths.bandwidths(
-            claims.offsets, claims.values, factor, floor, first, last, out
-        ),
-    )
-    return out
+def _bandwidths(claims: Claims, factor: float, floor: float, engine: Engine) -> Kept:
+    (kept,) = engine.map("bandwidths", claims, _bandwidths_in, (factor, floor))
+    return kept
 
 
-def uniform_weights(claims: Claims, *, floor: float, engine: LocalEngine) -> Weights:
+def _bandwidths_in(block: Block, shared: tuple[float, float]) -> tuple[Floats]:
+    out = np.empty(block.size)
+    bandwidths.bandwidths(block.offsets, block.values, *shared, 0, block.size, out)
+    return (out,)
+
+
+def uniform_weights(claims: Claims, *, floor: float, engine: Engine) -> Weights:
     """Equal weights for all users and claims, with bandwidths h = 1.15 * 1.06 sd n^(-1/5)."""
-    counts = claims.counts()
-    shares = np.repeat(1.0 / counts, counts)
+    (shares,) = engine.map(
+        "equal weights", claims, _equal_shares, None, per=("claim",), operations=float(len(claims))
+    )
     bandwidth = _bandwidths(claims, WIDEN * SILVERMAN, floor, engine)
     return Weights(np.ones(len(claims.users)), shares, shares, bandwidth, sweeps=0, converged=True)
+
+
+def _equal_shares(block: Block, _: None) -> tuple[Floats]:
+    counts = np.diff(block.offsets)
+    return (np.repeat(1.0 / counts, counts),)
 
 
 def estimate_weights(
@@ -92,7 +91,7 @@ def estimate_weights(
     floor: float,
     loss: Literal["mean", "sum"] = "mean",
     normaliser: Literal["sum", "max"] = "sum",
-    engine: LocalEngine,
+    engine: Engine,
 ) -> Weights:
     """PrisCrowd's weights.
 
@@ -116,48 +115,46 @@ def estimate_weights(
         raise ParameterError(f"normaliser must be 'sum' or 'max', not {normaliser!r}")
     h0 = _bandwidths(claims, SILVERMAN, floor, engine)
     user, sweeps, converged = _global(claims, h0, loss, normaliser, engine)
-    local = np.empty(len(claims))
-    engine.run(
-        "local weights",
-        claims,
-        lambda first, last: robust.local_weights(
-            claims.offsets, claims.values, h0, FEWEST_FOR_LOCAL, TOLERANCE, LOCAL_CAP, first, last, local
-        ),
-    )
+    (local,) = engine.map("local weights", claims, _local, None, ByObject(h0), per=("claim",))
     combined, bandwidth = combine_weights(claims, user, local, floor=floor, engine=engine)
     return Weights(user, local, combined, bandwidth, sweeps, converged)
 
 
+def _local(block: Block, _: None, h0: Floats) -> tuple[Floats]:
+    local = np.empty(block.values.size)
+    robust.local_weights(
+        *(block.offsets, block.values, h0, FEWEST_FOR_LOCAL, TOLERANCE, LOCAL_CAP),
+        *(0, block.size, local),
+    )
+    return (local,)
+
+
 def combine_weights(
-    claims: Claims, user: Floats, local: Floats, *, floor: float, engine: LocalEngine
-) -> tuple[Floats, Floats]:
+    claims: Claims, user: Floats, local: Kept, *, floor: float, engine: Engine
+) -> tuple[Kept, Kept]:
     """c = sqrt(l g), normalised and with a floor, and the bandwidths h = 1.15 * 1.06 s_w n_eff^(-1/5)."""
-    combined = np.empty(len(claims))
-    bandwidth = np.empty(len(claims.objects))
-    factor = WIDEN * SILVERMAN
-    engine.run(
-        "combined weights",
-        claims,
-        lambda first, last: reliability.combine(
-            claims.offsets,
-            claims.user_codes,
-            claims.values,
-            user,
-            local,
-            factor,
-            floor,
-            LEAST_SHARE,
-            first,
-            last,
-            combined,
-            bandwidth,
-        ),
+    combined, bandwidth = engine.map(
+        *("combined weights", claims, _combined, (WIDEN * SILVERMAN, floor)),
+        *(ByUser(user), ByClaim(local)),
+        per=("claim", "object"),
+    )
+    return combined, bandwidth
+
+
+def _combined(
+    block: Block, shared: tuple[float, float], user: Floats, local: Floats
+) -> tuple[Floats, Floats]:
+    factor, floor = shared
+    combined, bandwidth = np.empty(block.values.size), np.empty(block.size)
+    reliability.combine(
+        *(block.offsets, block.user_codes, block.values, user, local, factor, floor, LEAST_SHARE),
+        *(0, block.size, combined, bandwidth),
     )
     return combined, bandwidth
 
 
 def _global(
-    claims: Claims, h0: Floats, loss: str, normaliser: Literal["sum", "max"], engine: LocalEngine
+    claims: Claims, h0: Kept, loss: str, normaliser: Literal["sum", "max"], engine: Engine
 ) -> tuple[Floats, int, bool]:
     """g_s = -log(L_s / sum L), iterated: losses L depend on densities, and densities on g."""
     claims_judged = judged_claims(claims, h0, engine)
@@ -168,13 +165,11 @@ def _global(
     # Losses are summed as integer multiples of 1/unit; the largest total of one user fits 62 bits.
     unit = 2.0 ** (62 - math.ceil(math.log2(LARGEST_DISTANCE * claims_judged.max())))
 
-    def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
-        reliability.add_losses(
-            claims.offsets, claims.user_codes, claims.values, h0, g, unit, first, last, totals
-        )
-
     for sweep in range(1, GLOBAL_CAP + 1):
-        losses = engine.sum("users' reliability", claims, len(g), add)[judged] / unit
+        totals = engine.sum_by_user(
+            "users' reliability", claims, 1, _add_losses, unit, ByUser(g), ByObject(h0)
+        )
+        losses = totals[judged] / unit
         if loss == "mean":
             losses /= claims_judged[judged]
         new = np.empty_like(g)
@@ -185,3 +180,7 @@ def _global(
         if change < TOLERANCE:
             return g, sweep, True
     return g, GLOBAL_CAP, False
+
+
+def _add_losses(block: Block, unit: float, g: Floats, h0: Floats, totals: Ints) -> None:
+    reliability.add_losses(block.offsets, block.user_codes, block.values, h0, g, unit, 0, block.size, totals)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes, Floats
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.local.split_epsilon import check_epsilon
@@ -91,7 +91,7 @@ class LatentClassSynthesis:
         learned = fitted_to(halves, schema.sizes, least_worth=0.0) if any(halves) else None
         return question_plan.chances(self.epsilon, (single, joint), label, learned)
 
-    def fitted(self, schema: Schema, halves: Halves, *, engine: LocalEngine | None = None) -> LatentClasses:
+    def fitted(self, schema: Schema, halves: Halves, *, engine: Engine | None = None) -> LatentClasses:
         """The latent classes that explain all reports."""
         return fitted_to(halves, schema.sizes, engine=engine)
 

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels.latent_classes import climb
 from crowdveil.kernels.products import product
@@ -151,7 +151,7 @@ def fit(
     uneven: float = UNEVEN,
     steps: int = STEPS,
     start: LatentClasses | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> LatentClasses:
     """The classes of largest penalised likelihood; `apart` is one penalty for all columns, or one for each.
 
@@ -198,13 +198,13 @@ def _packed(classes: LatentClasses) -> Floats:
     return np.concatenate([np.log(classes.shares), common, (logs - common).ravel()])
 
 
-def log_likelihood(classes: LatentClasses, evidence: Evidence, *, engine: LocalEngine | None = None) -> float:
+def log_likelihood(classes: LatentClasses, evidence: Evidence, *, engine: Engine | None = None) -> float:
     """The log-likelihood of the evidence under these classes."""
     return _likelihood(evidence, classes.shares, classes.chances, engine or LocalEngine())[0]
 
 
 def _likelihood(
-    evidence: Evidence, shares: Floats, chances: Floats, engine: LocalEngine
+    evidence: Evidence, shares: Floats, chances: Floats, engine: Engine
 ) -> tuple[float, Floats, Floats]:
     """The log-likelihood and its gradient with respect to shares (C,) and chances (C, V)."""
     by_value = np.ascontiguousarray(chances.T)

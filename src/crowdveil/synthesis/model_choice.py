@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdveil.arrays import Floats
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.latent_classes import APART, Evidence, LatentClasses, fit, log_likelihood
 from crowdveil.synthesis.questions import merged
@@ -31,7 +31,7 @@ def fitted_to(
     sizes: tuple[int, ...],
     *,
     least_worth: float = LEAST_WORTH,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> LatentClasses:
     """The classes fitted to both halves of the reports, with a penalty chosen for each column."""
     apart = chosen_penalties(halves, sizes, least_worth=least_worth, engine=engine)
@@ -43,7 +43,7 @@ def chosen_penalties(
     sizes: tuple[int, ...],
     *,
     least_worth: float = LEAST_WORTH,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Floats:
     """(d,): the penalty of each column."""
     if not all(halves):
@@ -54,7 +54,7 @@ def chosen_penalties(
     return np.where(np.max(worth, axis=0) > least_worth, np.array(PENALTIES)[best], INDEPENDENT)
 
 
-def _worth(seen: Evidence, unseen: Evidence, engine: LocalEngine | None) -> Floats:
+def _worth(seen: Evidence, unseen: Evidence, engine: Engine | None) -> Floats:
     """(penalties, d): the gain in log-likelihood of the unseen half from each column's dependence."""
     gains = np.zeros((len(PENALTIES), len(seen.sizes)))
     classes: LatentClasses | None = None

@@ -13,7 +13,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.truth import sweeps
 from crowdveil.truths import Truths
@@ -37,7 +37,7 @@ def discover(
     parameters: CATD | None = None,
     *,
     start: Truths | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Truths:
     """Truths by CATD."""
     chosen = parameters or CATD()

@@ -14,7 +14,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.truth import sweeps
 from crowdveil.truths import Truths
@@ -39,7 +39,7 @@ def discover(
     parameters: CRH | None = None,
     *,
     start: Truths | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Truths:
     """Truths by CRH."""
     chosen = parameters or CRH()

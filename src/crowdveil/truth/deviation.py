@@ -6,13 +6,13 @@ import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.truth import sweeps
 from crowdveil.truth.catd import floored
 from crowdveil.truths import Truths
 
 
-def discover(claims: Claims, *, start: Truths | None = None, engine: LocalEngine | None = None) -> Truths:
+def discover(claims: Claims, *, start: Truths | None = None, engine: Engine | None = None) -> Truths:
     """Truths by inverse deviation."""
 
     def weigh(losses: Floats, counts: Ints) -> Floats:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.truth import sweeps
 from crowdveil.truths import Truths
@@ -42,7 +42,7 @@ def discover(
     parameters: GTM | None = None,
     *,
     start: Truths | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Truths:
     """Truths by GTM."""
     chosen = parameters or GTM()

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, ByObject, ByUser, Engine, LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.kernels import beliefs
 from crowdveil.kernels.products import product
@@ -81,28 +82,43 @@ def _log_density(distances: Floats, spread: float, laplace_scale: float) -> Floa
     return mixed
 
 
-def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None) -> Truths:
+def discover(claims: Claims, law: NoiseLaw, *, engine: Engine | None = None) -> Truths:
     """Truths from perturbed claims whose noise follows `law`."""
     engine = engine or LocalEngine()
     if not len(claims):
         raise InputError("there are no claims to infer truths from")
-    farthest = max(abs(claims.values - law.low).max(), abs(claims.values - law.high).max())
-    levels = _Levels.of(law, float(farthest))
-    judged = judged_claims(claims, (claims.counts() > 1).astype(np.float64), engine)
+    counts = claims.counts()
+    kept = engine.map(
+        "summaries", claims, _summaries, None, per=("object",) * 4, operations=float(len(claims))
+    )
+    least, largest, first_means, squares = map(engine.collect, kept)
+    ends = np.nanmin(least), np.nanmax(largest)
+    levels = _Levels.of(law, float(max(abs(end - limit) for end in ends for limit in (law.low, law.high))))
+    judged = judged_claims(claims, (counts > 1).astype(np.float64), engine)
     middle, length = 0.5 * (law.low + law.high), float(law.high - law.low)
     means, errors = np.full(len(claims.objects), middle), np.full(len(claims.objects), length)
     user_levels, shares = np.full(len(claims.users), LEVELS / 2), np.full(LEVELS, 1.0 / LEVELS)
     reach, medians = np.full(means.size, beliefs.REACH), np.empty(means.size)
-    a, b = _shape(*_moments(claims, law), means.size)
+    a, b = _shape(*_moments(first_means, squares, counts, law), means.size)
     sweeps, converged = 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
-        before = means.copy()
-        _believe(claims, law, levels, user_levels, a, b, reach, means, errors, medians, engine)
+        before = means
+        kept = engine.map(
+            *("beliefs", claims, _believe, _Model(levels, a, b, law.low, law.high)),
+            *(ByUser(user_levels), ByObject(reach), ByObject(means), ByObject(errors)),
+            per=("object",) * 4,
+            operations=float(beliefs.POINTS * len(claims)),
+        )
+        reach, means, errors, medians = map(engine.collect, kept)
         places = (means - law.low) / length
         spread = np.square(places - places.mean()) + np.square(errors / length)
         a, b = _shape(float(places.mean()), float(spread.mean()), means.size)
-        fits = _fits(claims, levels, means, errors, engine)
+        totals = engine.sum_by_user(
+            *("users", claims, LEVELS, _add_fits, levels, ByObject(means), ByObject(errors)),
+            operations=float(3 * LEVELS * len(claims)),
+        )
+        fits = totals.reshape(-1, LEVELS) / _UNIT
         user_levels, shares = _users(fits, judged > 0, shares, levels)
         converged = sweeps > 2 and float(np.mean(np.abs(means - before) / errors)) < TOLERANCE
     log_spreads = np.interp(user_levels, np.arange(LEVELS), np.log(levels.spreads))
@@ -117,41 +133,53 @@ def discover(claims: Claims, law: NoiseLaw, *, engine: LocalEngine | None = None
     )
 
 
+class _Model(NamedTuple):
+    """What all blocks share: the levels, the prior of truths, and the range."""
+
+    levels: _Levels
+    a: float
+    b: float
+    low: float
+    high: float
+
+
 def _believe(
-    claims: Claims,
-    law: NoiseLaw,
-    levels: _Levels,
-    user_levels: Floats,
-    a: float,
-    b: float,
-    reach: Floats,
-    means: Floats,
-    errors: Floats,
-    medians: Floats,
-    engine: LocalEngine,
-) -> None:
-    engine.run(
-        "beliefs",
-        claims,
-        lambda first, last: beliefs.believe(
-            *(claims.offsets, claims.user_codes, claims.values, levels.tables, levels.spacing, levels.slope),
-            *(user_levels, a, b, FLAT, law.low, law.high, first, last, reach, means, errors, medians),
-        ),
-        operations=float(beliefs.POINTS * len(claims)),
+    block: Block, model: _Model, user_levels: Floats, reach: Floats, means: Floats, errors: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Reach, mean, error and median of each object's posterior, from the previous reach, mean and error."""
+    levels = model.levels
+    reach, means, errors, medians = reach.copy(), means.copy(), errors.copy(), np.empty(block.size)
+    beliefs.believe(
+        *(block.offsets, block.user_codes, block.values, levels.tables, levels.spacing, levels.slope),
+        *(user_levels, model.a, model.b, FLAT, model.low, model.high),
+        *(0, block.size, reach, means, errors, medians),
     )
+    return reach, means, errors, medians
 
 
-def _moments(claims: Claims, law: NoiseLaw) -> tuple[float, float]:
+def _summaries(block: Block, _: None) -> tuple[Floats, Floats, Floats, Floats]:
+    """Each object's least and largest claim, mean, and sum of squared residuals; NaN without claims."""
+    counts = np.diff(block.offsets)
+    claimed = np.flatnonzero(counts)
+    out = [np.full(counts.size, np.nan) for _ in range(4)]
+    least, largest, means, squares = out
+    begins = block.offsets[claimed]
+    least[claimed], largest[claimed] = block.values[begins], block.values[block.offsets[claimed + 1] - 1]
+    means[claimed] = np.add.reduceat(block.values, begins) / counts[claimed]
+    residuals = block.values - np.repeat(means[claimed], counts[claimed])
+    squares[claimed] = np.add.reduceat(np.square(residuals), begins)
+    return least, largest, means, squares
+
+
+def _moments(means: Floats, squares: Floats, counts: Ints, law: NoiseLaw) -> tuple[float, float]:
     """Mean and variance of truths in units of the range, by analysis of variance, free of noise.
 
     EM starts from them, because with much noise it converges slowly.
     """
-    counts = claims.counts()
     claimed = np.flatnonzero(counts)
-    means = np.add.reduceat(claims.values, claims.offsets[claimed]) / counts[claimed]
-    residuals = claims.values - np.repeat(means, counts[claimed])
-    within = float(np.square(residuals).sum()) / max(1, len(claims) - claimed.size)
-    between = float(means.var()) - within * float((1.0 / counts[claimed]).mean())
+    means, squares, counts = means[claimed], squares[claimed], counts[claimed]
+    within = float(squares.sum()) / max(1, int(counts.sum()) - claimed.size)
+    between = float(means.var()) - within * float((1.0 / counts).mean())
     length = law.high - law.low
     return (float(means.mean()) - law.low) / length, between / length**2
 
@@ -168,18 +196,12 @@ def _shape(mean: float, variance: float, objects: int) -> tuple[float, float]:
     return centre * concentration, (1.0 - centre) * concentration
 
 
-def _fits(claims: Claims, levels: _Levels, means: Floats, errors: Floats, engine: LocalEngine) -> Floats:
-    """The log-likelihood of each user's claims at each level, of shape (M, K)."""
-
-    def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
-        beliefs.add_fits(
-            *(claims.offsets, claims.user_codes, claims.values, levels.tables, levels.spacing, levels.slope),
-            *(_UNIT, means, errors, first, last, totals),
-        )
-
-    size = len(claims.users) * LEVELS
-    totals = engine.sum("users", claims, size, add, operations=float(3 * LEVELS * len(claims)))
-    return totals.reshape(-1, LEVELS) / _UNIT
+def _add_fits(block: Block, levels: _Levels, means: Floats, errors: Floats, totals: Ints) -> None:
+    """The log-likelihood of each user's claims at each level."""
+    beliefs.add_fits(
+        *(block.offsets, block.user_codes, block.values, levels.tables, levels.spacing, levels.slope),
+        *(_UNIT, means, errors, 0, block.size, totals),
+    )
 
 
 def _users(fits: Floats, judged: NDArray[np.bool_], shares: Floats, levels: _Levels) -> tuple[Floats, Floats]:

@@ -14,11 +14,12 @@ err independently of each other.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, ByObject, ByUser, Engine, LocalEngine
 from crowdveil.kernels import votes
 from crowdveil.labels import Labels
 from crowdveil.truth.crh import by_share
@@ -30,12 +31,12 @@ CAP = 100
 PSEUDO_CLAIMS = 2.0  # added to each user's claims, at the error rate of all users
 
 
-def majority(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
+def majority(labels: Labels, *, engine: Engine | None = None) -> Voted:
     """The label that most users claimed; the first of several."""
     return _hard(labels, None, "majority", engine=engine)
 
 
-def weighted(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
+def weighted(labels: Labels, *, engine: Engine | None = None) -> Voted:
     """The label with the largest total weight of users, with weights by CRH."""
 
     def weigh(losses: Floats, counts: Ints) -> Floats:
@@ -45,7 +46,7 @@ def weighted(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
     return _hard(labels, weigh, "crh", engine=engine)
 
 
-def one_coin(labels: Labels, *, engine: LocalEngine | None = None) -> Voted:
+def one_coin(labels: Labels, *, engine: Engine | None = None) -> Voted:
     """The most probable label of each object if each user is right with their own probability.
 
     >>> from crowdveil import Labels
@@ -61,7 +62,7 @@ def _hard(
     weigh: Weigh | None,
     method: str,
     *,
-    engine: LocalEngine | None,
+    engine: Engine | None,
 ) -> Voted:
     """Alternate votes and weights until no label changes; without `weigh`, vote once with equal weights."""
     engine, claims = engine or LocalEngine(), labels.claims
@@ -71,16 +72,10 @@ def _hard(
     sweeps, converged = 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
-        before = winners.copy()
-
-        def add(first: int, last: int, totals: NDArray[np.int64], weights: Floats = weights) -> None:
-            votes.add_disagreements(
-                *(claims.offsets, claims.user_codes, claims.values, weights, first, last),
-                winners,
-                totals,
-            )
-
-        losses = engine.sum("votes", claims, weights.size, add, operations=float(len(claims)))
+        before = winners
+        losses, (winners,) = engine.judge(
+            "votes", claims, _disagreements, None, ByUser(weights), operations=float(len(claims))
+        )
         converged = weigh is None or np.array_equal(winners, before)
         if weigh is not None and not converged:
             weights = _for_all(weigh, losses.astype(np.float64), judged)
@@ -89,14 +84,13 @@ def _hard(
     return _voted(labels, winners, chances, weights, method, sweeps, converged)
 
 
-def _coins(labels: Labels, engine: LocalEngine) -> Voted:
+def _coins(labels: Labels, engine: Engine) -> Voted:
     """The one-coin model, fitted by EM from equal weights."""
     claims, choices = labels.claims, len(labels.choices)
     counts = _judged(labels, engine)
     others = max(1, choices - 1)
     unit = 2.0 ** (62 - int(np.ceil(np.log2(max(2, int(counts.max(initial=1)))))))
-    likeliest = np.empty(len(claims.objects), dtype=np.int32)
-    chances, before = np.full(likeliest.size, np.nan), np.empty(likeliest.size)
+    chances = np.full(len(claims.objects), np.nan)
     weights = np.ones(len(claims.users))
 
     def weigh(losses: Floats, counts: Ints) -> Floats:
@@ -108,19 +102,35 @@ def _coins(labels: Labels, engine: LocalEngine) -> Voted:
     sweeps, converged = 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
-        before[:] = chances
-
-        def add(first: int, last: int, totals: NDArray[np.int64], weights: Floats = weights) -> None:
-            votes.add_doubts(
-                *(claims.offsets, claims.user_codes, claims.values, weights, np.int64(choices), unit),
-                *(first, last, likeliest, chances, totals),
-            )
-
-        doubts = engine.sum("votes", claims, weights.size, add, operations=float(len(claims))) / unit
+        before = chances
+        totals, (likeliest, chances) = engine.judge(
+            *("votes", claims, _doubts, (choices, unit), ByUser(weights)),
+            operations=float(len(claims)),
+        )
+        doubts = totals / unit
         converged = sweeps > 1 and bool(np.nanmean(np.abs(chances - before)) < TOLERANCE)
         if not converged:
             weights = _for_all(weigh, doubts, counts)
     return _voted(labels, likeliest, chances, weights, "one-coin", sweeps, converged)
+
+
+def _disagreements(block: Block, _: None, weights: Floats, totals: Ints) -> tuple[Codes]:
+    winners = np.empty(block.size, dtype=np.int32)
+    votes.add_disagreements(
+        *(block.offsets, block.user_codes, block.values, weights, 0, block.size),
+        *(winners, totals),
+    )
+    return (winners,)
+
+
+def _doubts(block: Block, shared: tuple[int, float], weights: Floats, totals: Ints) -> tuple[Codes, Floats]:
+    choices, unit = shared
+    likeliest, chances = np.empty(block.size, dtype=np.int32), np.empty(block.size)
+    votes.add_doubts(
+        *(block.offsets, block.user_codes, block.values, weights, np.int64(choices), unit),
+        *(0, block.size, likeliest, chances, totals),
+    )
+    return likeliest, chances
 
 
 def _for_all(weigh: Weigh, losses: Floats, counts: Ints) -> Floats:
@@ -134,23 +144,26 @@ def _for_all(weigh: Weigh, losses: Floats, counts: Ints) -> Floats:
     return weights
 
 
-def _judged(labels: Labels, engine: LocalEngine) -> Ints:
+def _judged(labels: Labels, engine: Engine) -> Ints:
     """Number of claims of each user about objects with at least two claims."""
     return judged_claims(labels.claims, (labels.claims.counts() > 1).astype(np.float64), engine)
 
 
-def _chances(labels: Labels, weights: Floats, picked: Codes, engine: LocalEngine) -> Floats:
-    claims, chances = labels.claims, np.empty(len(labels.claims.objects))
-    engine.run(
-        "chances",
-        claims,
-        lambda first, last: votes.chances_of(
-            *(claims.offsets, claims.user_codes, claims.values, weights, np.int64(len(labels.choices))),
-            *(picked, first, last, chances),
-        ),
-        operations=float(len(claims)),
+def _chances(labels: Labels, weights: Floats, picked: Codes, engine: Engine) -> Floats:
+    (kept,) = engine.map(
+        *("chances", labels.claims, _chances_of, len(labels.choices), ByUser(weights), ByObject(picked)),
+        operations=float(len(labels.claims)),
     )
-    return chances
+    return cast("Floats", engine.collect(kept))
+
+
+def _chances_of(block: Block, choices: int, weights: Floats, picked: Codes) -> tuple[Floats]:
+    chances = np.empty(block.size)
+    votes.chances_of(
+        *(block.offsets, block.user_codes, block.values, weights, np.int64(choices)),
+        *(picked, 0, block.size, chances),
+    )
+    return (chances,)
 
 
 def _voted(

@@ -27,7 +27,7 @@ import numpy as np
 from crowdveil.answer_law import answer_law
 from crowdveil.answers import CellReports, Domain
 from crowdveil.arrays import Floats, Ints
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.kernels import symbol_counts
 from crowdveil.kernels.products import product, product_across
 from crowdveil.truth.common_answer import CommonAnswer, common_answer
@@ -95,7 +95,7 @@ class _Fit:
     converged: bool = False
 
 
-def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Truths:
+def discover(reports: CellReports, *, engine: Engine | None = None) -> Truths:
     """Truths from reports; a user's weight is their rate of answers divided by their error variance."""
     engine = engine or LocalEngine()
     grid = _Grid.of(reports.domain, reports.law)
@@ -127,7 +127,7 @@ def discover(reports: CellReports, *, engine: LocalEngine | None = None) -> Trut
     )
 
 
-def _rates(reports: CellReports, engine: LocalEngine) -> RateGroups:
+def _rates(reports: CellReports, engine: Engine) -> RateGroups:
     symbols = reports.symbols
     counts = np.empty((symbols.shape[0], reports.law.shape[1]))
     engine.spread(
@@ -138,7 +138,7 @@ def _rates(reports: CellReports, engine: LocalEngine) -> RateGroups:
     return rate_groups(counts, reports.law, alike=reports.users_alike)
 
 
-def _counts(reports: CellReports, rates: RateGroups, engine: LocalEngine) -> Floats:
+def _counts(reports: CellReports, rates: RateGroups, engine: Engine) -> Floats:
     """Counts of symbols by group of users and object, of shape (G, N, K)."""
     symbols = reports.symbols
     counts = np.empty((rates.rates.size, symbols.shape[1], reports.law.shape[1]))
@@ -288,7 +288,7 @@ def _classed(
     grid: _Grid,
     smooth: SmoothPrior,
     fit: _Fit,
-    engine: LocalEngine,
+    engine: Engine,
 ) -> Floats:
     """The second stage, with classes of users; returns posteriors (M, S) of users' error spreads."""
     parts, law, common = Parts.of(reports.symbols), reports.law, fit.shares[0]

@@ -15,7 +15,7 @@ from crowdveil.registry import Registry, UnknownName
 
 if TYPE_CHECKING:
     from crowdveil.claims import Claims
-    from crowdveil.engines import LocalEngine
+    from crowdveil.engines import Engine
     from crowdveil.labels import Labels
     from crowdveil.noise_law import NoiseLaw
     from crowdveil.truths import Truths, Voted
@@ -83,7 +83,7 @@ def discover(
     method: str | None = None,
     *,
     law: NoiseLaw | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Truths:
     """Truths from numeric claims; if the law of their noise is known, the default method makes use of it.
 
@@ -109,6 +109,6 @@ def discover(
     return cast("Truths", method_for(Input.CLAIMS, method)(claims, engine=engine))
 
 
-def vote(labels: Labels, method: str | None = None, *, engine: LocalEngine | None = None) -> Voted:
+def vote(labels: Labels, method: str | None = None, *, engine: Engine | None = None) -> Voted:
     """The label of each object by a method of `METHODS` that takes labels."""
     return cast("Voted", method_for(Input.LABELS, method)(labels, engine=engine))

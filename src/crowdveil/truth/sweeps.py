@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Block, ByObject, ByUser, Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import bandwidths, residuals
 from crowdveil.truths import Truths
@@ -23,16 +23,16 @@ CAP = 100
 LONGEST_STRIDE = 8.0
 
 
-def spreads(claims: Claims, engine: LocalEngine) -> Floats:
+def spreads(claims: Claims, engine: Engine) -> Floats:
     """The standard deviation of each object's claims; 0 if they are all equal or there is only one."""
-    out = np.empty(len(claims.objects))
-    engine.run(
-        "spreads",
-        claims,
-        lambda first, last: bandwidths.spreads(claims.offsets, claims.values, first, last, out),
-        operations=float(len(claims)),
-    )
-    return out
+    (kept,) = engine.map("spreads", claims, _spreads, None, operations=float(len(claims)))
+    return cast("Floats", engine.collect(kept))
+
+
+def _spreads(block: Block, _: None) -> tuple[Floats]:
+    out = np.empty(block.size)
+    bandwidths.spreads(block.offsets, block.values, 0, block.size, out)
+    return (out,)
 
 
 def discover(
@@ -45,7 +45,7 @@ def discover(
     start: Truths | None = None,
     tolerance: float = TOLERANCE,
     cap: int = CAP,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
 ) -> Truths:
     """Truths and weights, iterated until truths move by less than `tolerance` spreads on average.
 
@@ -66,29 +66,18 @@ def discover(
     most = 2.0 * max(1, int(claims.counts().max(initial=1))) * max(1, int(counts.max(initial=1)))
     unit = 2.0 ** (62 - math.ceil(math.log2(most)))
     weights = _start(claims, start)
-    truths, before = np.empty(sd.size), np.empty(sd.size)
-
-    def add(first: int, last: int, totals: NDArray[np.int64]) -> None:
-        residuals.add_squared_residuals(
-            claims.offsets,
-            claims.user_codes,
-            claims.values,
-            weights,
-            prior,
-            scales,
-            unit,
-            first,
-            last,
-            truths,
-            totals,
-        )
-
     sweeps, converged = 0, False
     path: list[Floats] = []
+    truths = np.empty(sd.size)
     while not converged and sweeps < cap:
         sweeps += 1
-        before[:] = truths
-        losses = engine.sum("truths", claims, weights.size, add, operations=float(len(claims))) / unit
+        before = truths
+        totals, (truths,) = engine.judge(
+            *("truths", claims, _squared_residuals, (prior, unit)),
+            *(ByUser(weights), ByObject(scales)),
+            operations=float(len(claims)),
+        )
+        losses = totals / unit
         settled = sweeps > 1 and residuals.mean_step(truths, before, sd) < tolerance
         if settled or not judged.any():
             converged = True
@@ -99,6 +88,19 @@ def discover(
         path.append(new)
         weights = new if len(path) < 3 else _leap(path)
     return finished(claims, truths, weights, method=method, sweeps=sweeps, converged=converged, engine=engine)
+
+
+def _squared_residuals(
+    block: Block, shared: tuple[float, float], weights: Floats, scales: Floats, totals: Ints
+) -> tuple[Floats]:
+    """The objects' truths, and the squared residuals of their users' claims in units of the scale."""
+    truths = np.empty(block.size)
+    prior, unit = shared
+    residuals.add_squared_residuals(
+        *(block.offsets, block.user_codes, block.values, weights, prior, scales, unit),
+        *(0, block.size, truths, totals),
+    )
+    return (truths,)
 
 
 def _leap(path: list[Floats]) -> Floats:
@@ -119,17 +121,15 @@ def _leap(path: list[Floats]) -> Floats:
     return extrapolated
 
 
-def judged_claims(claims: Claims, scales: Floats, engine: LocalEngine) -> Ints:
+def judged_claims(claims: Claims, scales: Floats, engine: Engine) -> Ints:
     """Number of claims of each user about objects of positive scale; others carry no information on users."""
-    return engine.sum(
-        "claims",
-        claims,
-        len(claims.users),
-        lambda first, last, totals: residuals.add_claims(
-            claims.offsets, claims.user_codes, scales, first, last, totals
-        ),
-        operations=float(len(claims)),
+    return engine.sum_by_user(
+        "claims", claims, 1, _add_claims, None, ByObject(scales), operations=float(len(claims))
     )
+
+
+def _add_claims(block: Block, _: None, scales: Floats, totals: Ints) -> None:
+    residuals.add_claims(block.offsets, block.user_codes, scales, 0, block.size, totals)
 
 
 def _start(claims: Claims, start: Truths | None) -> Floats:
@@ -152,43 +152,36 @@ def finished(
     method: str,
     sweeps: int,
     converged: bool,
-    engine: LocalEngine,
+    engine: Engine,
 ) -> Truths:
     """The truths with their standard errors under the given weights."""
-    errors, freedom = np.empty(truths.size), np.empty(truths.size)
-    engine.run(
-        "errors",
-        claims,
-        lambda first, last: residuals.standard_errors(
-            claims.offsets, claims.user_codes, claims.values, weights, truths, first, last, errors, freedom
-        ),
+    kept = engine.map(
+        *("errors", claims, _standard_errors, None, ByUser(weights), ByObject(truths)),
+        per=("object", "object"),
         operations=float(len(claims)),
     )
+    errors, freedom = map(engine.collect, kept)
     return Truths(claims.objects, claims.users, truths, errors, freedom, weights, method, sweeps, converged)
 
 
-def once(claims: Claims, *, method: str, engine: LocalEngine | None = None) -> Truths:
+def _standard_errors(block: Block, _: None, weights: Floats, truths: Floats) -> tuple[Floats, Floats]:
+    errors, freedom = np.empty(block.size), np.empty(block.size)
+    residuals.standard_errors(
+        *(block.offsets, block.user_codes, block.values, weights, truths),
+        *(0, block.size, errors, freedom),
+    )
+    return errors, freedom
+
+
+def once(claims: Claims, *, method: str, engine: Engine | None = None) -> Truths:
     """Plain means and their standard errors."""
     engine = engine or LocalEngine()
     equal_weights = np.ones(len(claims.users))
-    no_totals, no_scales = np.zeros(0, dtype=np.int64), np.zeros(len(claims.objects))
-    means = np.empty(len(claims.objects))
-    engine.run(
-        "means",
-        claims,
-        lambda first, last: residuals.add_squared_residuals(
-            claims.offsets,
-            claims.user_codes,
-            claims.values,
-            equal_weights,
-            0.0,
-            no_scales,
-            1.0,
-            first,
-            last,
-            means,
-            no_totals,
-        ),
-        operations=float(len(claims)),
-    )
+    (kept,) = engine.map("means", claims, _means, None, ByUser(equal_weights), operations=float(len(claims)))
+    means = engine.collect(kept)
     return finished(claims, means, equal_weights, method=method, sweeps=1, converged=True, engine=engine)
+
+
+def _means(block: Block, _: None, weights: Floats) -> tuple[Floats]:
+    no_scales, no_totals = np.zeros(block.size), np.zeros(0, dtype=np.int64)
+    return _squared_residuals(block, (0.0, 1.0), weights, no_scales, no_totals)

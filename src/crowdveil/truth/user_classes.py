@@ -14,7 +14,7 @@ import numpy as np
 
 from crowdveil.answers import Symbols
 from crowdveil.arrays import Floats, Ints
-from crowdveil.engines import LocalEngine
+from crowdveil.engines import Engine
 from crowdveil.kernels import symbol_counts
 from crowdveil.kernels.products import product
 
@@ -40,7 +40,7 @@ class Parts:
         count = min(PARTS, symbols.shape[1])
         return cls([np.ascontiguousarray(part) for part in np.array_split(symbols, count, axis=1)])
 
-    def fits(self, groups: Ints, table: Floats, engine: LocalEngine) -> Floats:
+    def fits(self, groups: Ints, table: Floats, engine: Engine) -> Floats:
         """Sums (F, M, S) of `table[group, object, symbol, spread]` over each user's reports on a part."""
         ends = np.cumsum([part.shape[1] for part in self.symbols])[:-1]
         tables = [np.ascontiguousarray(part) for part in np.split(table, ends, axis=1)]
@@ -54,7 +54,7 @@ class Parts:
         engine.spread("users", len(self.symbols), work)
         return out
 
-    def counts(self, groups: Ints, group_count: int, symbols: int, engine: LocalEngine) -> Floats:
+    def counts(self, groups: Ints, group_count: int, symbols: int, engine: Engine) -> Floats:
         """Counts of reports by group, object and symbol; a user's group may differ between parts."""
         out = [np.empty((group_count, part.shape[1], symbols)) for part in self.symbols]
 

@@ -1,0 +1,150 @@
+"""What an engine is: it calls functions on blocks of whole objects, and knows nothing of methods.
+
+A function is a module-level one, so that it can be sent elsewhere. It takes a block of claims, parameters
+that all blocks share, and its parts of arrays by user, object or claim; it knows nothing of engines, and what
+it returns for an object depends on that object alone. Sums over blocks are sums of integers. So results
+depend neither on the engine nor on how the claims are divided.
+
+A few numbers for each object and each user are where the engine is called. What is as large as the claims
+stays with its blocks, wherever these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdveil.arrays import Codes, Floats, Ints
+
+Progress = Callable[[str, float], None]
+"""A function of the name of a stage and the share of it that is done."""
+
+Per = Literal["object", "claim"]
+Array = NDArray[Any]
+
+Kept = Any
+"""Numbers by object or by claim where the blocks are: an array on this machine, a handle of it elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Whole objects with all their claims, laid out as in `Claims`; a table without claims has none here."""
+
+    first: int  # the number of its first object among all
+    names: pl.Series  # of its objects
+    offsets: Ints  # (n + 1,), from 0
+    user_codes: Codes  # (claims,), indices into parts by user
+    values: Floats  # (claims,)
+
+    @property
+    def size(self) -> int:
+        """The number of objects."""
+        return self.offsets.size - 1
+
+
+@dataclass(frozen=True, eq=False)
+class ByUser:
+    """An array by user; a block gets it so that its user codes index it."""
+
+    numbers: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ByObject:
+    """Numbers by object, of which a block gets those of its objects."""
+
+    numbers: Kept
+
+
+@dataclass(frozen=True, eq=False)
+class ByClaim:
+    """Numbers by claim, of which a block gets those of its claims."""
+
+    numbers: Kept
+
+
+Part = ByUser | ByObject | ByClaim
+Function = Callable[..., tuple[Array, ...]]
+"""`function(block, shared, *parts)` returns arrays, by object or by claim."""
+
+Add = Callable[..., None]
+"""`add(block, shared, *parts, totals)` adds whole numbers to `totals`."""
+
+Judge = Callable[..., tuple[Array, ...]]
+"""`judge(block, shared, *parts, totals)` adds to users' totals, and returns arrays by object."""
+
+
+class Engine(Protocol):
+    """Calls functions on the blocks of a table.
+
+    `operations` estimates the total work of a call; by default it is one for each pair of an object's claims.
+    """
+
+    progress: Progress
+
+    def map(
+        self,
+        stage: str,
+        table: Any,
+        function: Function,
+        shared: Any,
+        *parts: Part,
+        per: Sequence[Per] = ("object",),
+        operations: float | None = None,
+    ) -> tuple[Kept, ...]:
+        """What `function(block, shared, *parts)` returns for all blocks, kept where the blocks are.
+
+        `per` says for each array that it returns whether it is by object or by claim.
+        """
+
+    def sum(
+        self,
+        stage: str,
+        table: Any,
+        size: int,
+        add: Add,
+        shared: Any,
+        *parts: Part,
+        operations: float | None = None,
+    ) -> Ints:
+        """The totals, `size` of them, to which `add(block, shared, *parts, totals)` adds for all blocks."""
+
+    def sum_by_user(
+        self,
+        stage: str,
+        table: Any,
+        width: int,
+        add: Add,
+        shared: Any,
+        *parts: Part,
+        operations: float | None = None,
+    ) -> Ints:
+        """As `sum`, with `width` totals for each user; those of user u begin at `width * u`."""
+
+    def judge(
+        self,
+        stage: str,
+        table: Any,
+        judge: Judge,
+        shared: Any,
+        *parts: Part,
+        operations: float | None = None,
+    ) -> tuple[Ints, tuple[Array, ...]]:
+        """One total for each user, as `sum_by_user`, and what `judge` returns by object, collected."""
+
+    def collect(self, kept: Kept, rows: Ints | None = None) -> Array:
+        """Numbers that are kept with the blocks, as one array: all of them, or the rows of some objects."""
+
+    def spread(
+        self,
+        stage: str,
+        count: int,
+        work: Callable[[int, int], None],
+        *,
+        operations: float | None = None,
+    ) -> None:
+        """Call `work(first, last)` for ranges that cover `count` items, on the threads of this machine."""
