@@ -96,6 +96,16 @@ class Claims:
     def __repr__(self) -> str:
         return f"Claims({len(self)} claims, {len(self.objects)} objects, {len(self.users)} users)"
 
+    @property
+    def object_count(self) -> int:
+        """The number of objects."""
+        return len(self.objects)
+
+    @property
+    def user_count(self) -> int:
+        """The number of users."""
+        return len(self.users)
+
     def counts(self) -> Ints:
         """Number of claims about each object."""
         return np.diff(self.offsets)
@@ -131,11 +141,7 @@ class Claims:
 
     def about(self, objects: Iterable[str | int]) -> Claims:
         """The claims about the listed objects only; a listed object may have no claim."""
-        spelled = sorted({unicodedata.normalize("NFC", str(name)) for name in objects})
-        listed = pl.Series("object", spelled, dtype=pl.String)
-        names = listed.cast(self.objects.dtype, strict=False).unique().sort()
-        if names.null_count() or names.is_empty():
-            raise InputError("the list of objects is empty, or its names are not of the claims' kind")
+        names = listed_names(objects, self.objects.dtype)
         new_codes = dict(zip(names.to_list(), range(len(names)), strict=True))
         code_of_object = np.array(
             [new_codes.get(name, -1) for name in self.objects.to_list()], dtype=np.int64
@@ -156,7 +162,7 @@ class Claims:
 
         Objects that lose all their claims are dropped, unless `keep_objects`.
         """
-        keys = _hashes(self.objects)[self.owners()] ^ _hashes(self.users)[self.user_codes]
+        keys = name_hashes(self.objects)[self.owners()] ^ name_hashes(self.users)[self.user_codes]
         order = np.lexsort((keys, self.user_codes))
         users = self.user_codes[order]
         begins = np.flatnonzero(np.concatenate([[True], users[1:] != users[:-1]]))
@@ -171,6 +177,17 @@ class Claims:
             frozen(np.concatenate([[0], np.cumsum(counts[remaining])]).astype(np.int64)),
             frozen(self.user_codes[kept]),
             frozen(self.values[kept]),
+        )
+
+    def pooled(self, name: str) -> Claims:
+        """All claims as claims about one object of this name; a user may have several then."""
+        order = np.argsort(self.values, kind="stable")
+        return Claims(
+            objects=pl.Series("object", [name]),
+            users=self.users,
+            offsets=np.array([0, len(self)], dtype=np.int64),
+            user_codes=self.user_codes[order],
+            values=self.values[order],
         )
 
     def without_claims(self) -> Objects:
@@ -221,6 +238,15 @@ class Objects:
         """Ranges [first, last) of `size` objects."""
         for first in range(0, len(self.objects), size):
             yield first, min(first + size, len(self.objects))
+
+
+def listed_names(objects: Iterable[str | int], kind: Any) -> pl.Series:
+    """A list of objects as distinct names of this type, ascending."""
+    spelled = sorted({unicodedata.normalize("NFC", str(name)) for name in objects})
+    names = pl.Series("object", spelled, dtype=pl.String).cast(kind, strict=False).unique().sort()
+    if names.null_count() or names.is_empty():
+        raise InputError("the list of objects is empty, or its names are not of the claims' kind")
+    return names
 
 
 def similar_names(names: pl.Series) -> int:
@@ -291,7 +317,7 @@ def _build(
     return Claims(object_names, user_names, frozen(offsets), *map(frozen, by_object))
 
 
-def _hashes(names: pl.Series) -> NDArray[np.uint64]:
+def name_hashes(names: pl.Series) -> NDArray[np.uint64]:
     """A 64-bit hash of each name (text or number), the same on every machine and in every version."""
     digests = [hashlib.blake2b(str(name).encode(), digest_size=8).digest() for name in names.to_list()]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -39,6 +39,7 @@ class Block:
     offsets: Ints  # (n + 1,), from 0
     user_codes: Codes  # (claims,), indices into parts by user
     values: Floats  # (claims,)
+    users: Codes | None = None  # the users that codes stand for, where a block has its own list of them
 
     @property
     def size(self) -> int:

@@ -130,7 +130,7 @@ class Attempts(DrawnOnGrid):
         kept = engine.map(
             *("attempts", claims, _attempted, (self, rng.all_streams(purpose=self.name))),
             per=("object", "object"),
-            operations=10.0 * len(claims.objects) * self.attempts,
+            operations=10.0 * claims.object_count * self.attempts,
         )
         drawn, passed = map(engine.collect, kept)
         filled = np.arange(self.attempts) < passed[:, None]

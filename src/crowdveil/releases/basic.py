@@ -133,9 +133,9 @@ class Basic(ReleaseMethod):
         pattern = Pattern.of(claims)
         return Release(
             objects=claims.objects,
-            offsets=claims.offsets,
-            values=values,
-            statuses=np.full(len(claims.objects), Status.released, dtype=np.int8),
+            offsets=np.concatenate([[0], np.cumsum(claims.counts())]),
+            values=engine.collect(values),
+            statuses=np.full(claims.object_count, Status.released, dtype=np.int8),
             method=self.name,
             parameters=self.to_dict(),
             promise=self.promise(pattern),

@@ -20,7 +20,6 @@ from math import isfinite
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from crowdveil.accounting import basic_composition
 from crowdveil.accounting.events import Event
@@ -252,7 +251,7 @@ class Certified(ReleaseMethod):
         if self.cap is not None:
             claims = claims.capped(self.cap, keep_objects=not self.neighbours.replaced)
         claims = super().used(claims)
-        return _pooled(claims) if self.pooled else claims
+        return claims.pooled(POOLED_NAME) if self.pooled else claims
 
     def unlisted(self, claims: Claims) -> int:
         """Claims about objects that are not on the list, where there is one."""
@@ -380,7 +379,7 @@ def private_part(
     typical = (
         float(claims.counts().mean())
         if neighbours.replaced
-        else max(2.0, 2.0 * near.pairs / len(claims.objects))
+        else max(2.0, 2.0 * near.pairs / claims.object_count)
     )
     weights = split.for_weights(left, typical)
     spread = typical_spread(near, limits.length)
@@ -392,17 +391,6 @@ def private_part(
         return Transcript(near, noisy, None)
     weighted = looks.weighted_histograms(claims, noisy, weights, neighbours, rng=rng, engine=engine)
     return Transcript(near, noisy, weighted)
-
-
-def _pooled(claims: Claims) -> Claims:
-    order = np.argsort(claims.values, kind="stable")
-    return Claims(
-        objects=pl.Series("object", [POOLED_NAME]),
-        users=claims.users,
-        offsets=np.array([0, len(claims)], dtype=np.int64),
-        user_codes=claims.user_codes[order],
-        values=claims.values[order],
-    )
 
 
 def _published(claims: Claims, values: Floats, parameters: Certified, *, seeded: bool) -> Release:

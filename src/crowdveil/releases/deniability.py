@@ -103,7 +103,7 @@ def draw(
     test costs and is never used for a release.
     """
     check_per_object(per_object)
-    if len(weights.combined) != len(claims) or len(weights.bandwidth) != len(claims.objects):
+    if len(weights.combined) != len(claims) or len(weights.bandwidth) != claims.object_count:
         raise ParameterError("these weights belong to other claims")
     values, passed = engine.map(
         *("synthetic claims", claims, _through_test),
@@ -113,7 +113,7 @@ def draw(
         operations=float(len(claims)) * TRIES_PER_CLAIM * per_object,
     )
     out, passed, bandwidth = map(engine.collect, (values, passed, weights.bandwidth))
-    count = len(claims.objects)
+    count = claims.object_count
     statuses = np.full(count, Status.released, dtype=np.int8)
     statuses[passed < per_object] = Status.shortfall
     statuses[bandwidth == 0] = Status.constant

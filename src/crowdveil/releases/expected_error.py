@@ -177,7 +177,7 @@ def kept_claims(claims: Claims, sizes: Ints, caps: list[int]) -> Floats:
     A cap C keeps a claim of a user with N claims with probability min(1, C / N). `sizes` are the users'
     numbers of claims; the last cap is at least the largest.
     """
-    count = len(claims.objects)
+    count = claims.object_count
     objects = np.arange(min(count, MOST_OBJECTS)) * count // min(count, MOST_OBJECTS)
     possible = np.arange(caps[-1] + 1)
     classes = np.searchsorted(caps, possible)  # of size N: the smallest cap that keeps all claims of a user

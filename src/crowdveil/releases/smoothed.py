@@ -219,7 +219,7 @@ class Smoothed(DrawnOnGrid):
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
         """`per_object` exact draws for every object; values are centres of cells."""
-        objects, per_object = len(claims.objects), self.per_object
+        objects, per_object = claims.object_count, self.per_object
         (kept,) = engine.map(
             *("smoothed claims", claims, _drawn, (self, rng.all_streams(purpose=self.name))),
             operations=10.0 * objects * per_object,

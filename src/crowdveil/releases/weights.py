@@ -77,7 +77,7 @@ def uniform_weights(claims: Claims, *, floor: float, engine: Engine) -> Weights:
         "equal weights", claims, _equal_shares, None, per=("claim",), operations=float(len(claims))
     )
     bandwidth = _bandwidths(claims, WIDEN * SILVERMAN, floor, engine)
-    return Weights(np.ones(len(claims.users)), shares, shares, bandwidth, sweeps=0, converged=True)
+    return Weights(np.ones(claims.user_count), shares, shares, bandwidth, sweeps=0, converged=True)
 
 
 def _equal_shares(block: Block, _: None) -> tuple[Floats]:
@@ -159,7 +159,7 @@ def _global(
     """g_s = -log(L_s / sum L), iterated: losses L depend on densities, and densities on g."""
     claims_judged = judged_claims(claims, h0, engine)
     judged = claims_judged > 0
-    g = np.ones(len(claims.users))
+    g = np.ones(claims.user_count)
     if not judged.any():
         return g, 0, True
     # Losses are summed as integer multiples of 1/unit; the largest total of one user fits 62 bits.

@@ -67,8 +67,8 @@ def _hard(
     """Alternate votes and weights until no label changes; without `weigh`, vote once with equal weights."""
     engine, claims = engine or LocalEngine(), labels.claims
     judged = _judged(labels, engine)
-    weights = np.ones(len(claims.users))
-    winners = np.full(len(claims.objects), -1, dtype=np.int32)
+    weights = np.ones(claims.user_count)
+    winners = np.full(claims.object_count, -1, dtype=np.int32)
     sweeps, converged = 0, False
     while not converged and sweeps < CAP:
         sweeps += 1
@@ -90,8 +90,8 @@ def _coins(labels: Labels, engine: Engine) -> Voted:
     counts = _judged(labels, engine)
     others = max(1, choices - 1)
     unit = 2.0 ** (62 - int(np.ceil(np.log2(max(2, int(counts.max(initial=1)))))))
-    chances = np.full(len(claims.objects), np.nan)
-    weights = np.ones(len(claims.users))
+    chances = np.full(claims.object_count, np.nan)
+    weights = np.ones(claims.user_count)
 
     def weigh(losses: Floats, counts: Ints) -> Floats:
         error_rate = (losses.sum() + 1.0) / (counts.sum() + 2.0)

@@ -134,7 +134,7 @@ def _add_claims(block: Block, _: None, scales: Floats, totals: Ints) -> None:
 
 def _start(claims: Claims, start: Truths | None) -> Floats:
     """Initial weights: all 1, or those of `start`, whose mean is the weight of new users."""
-    weights = np.ones(len(claims.users))
+    weights = np.ones(claims.user_count)
     if start is not None:
         places = start.users.search_sorted(claims.users).to_numpy()
         places = np.minimum(places, len(start.users) - 1)
@@ -176,7 +176,7 @@ def _standard_errors(block: Block, _: None, weights: Floats, truths: Floats) -> 
 def once(claims: Claims, *, method: str, engine: Engine | None = None) -> Truths:
     """Plain means and their standard errors."""
     engine = engine or LocalEngine()
-    equal_weights = np.ones(len(claims.users))
+    equal_weights = np.ones(claims.user_count)
     (kept,) = engine.map("means", claims, _means, None, ByUser(equal_weights), operations=float(len(claims)))
     means = engine.collect(kept)
     return finished(claims, means, equal_weights, method=method, sweeps=1, converged=True, engine=engine)
