@@ -1,0 +1,91 @@
+"""Blocks on workers: an RDD with one element for each partition, and what passes between partitions."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crowdveil.arrays import Codes
+from crowdveil.engines.engine import Block
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+Split = Callable[[int, Any], Iterator[tuple[int, Any]]]
+
+
+def single(rdd: RDD[Any]) -> RDD[Any]:
+    """The RDD with each element pickled alone: so it can be zipped with blocks."""
+    from pyspark.serializers import BatchedSerializer, CPickleSerializer
+
+    return rdd._reserialize(BatchedSerializer(CPickleSerializer(), 1))
+
+
+def kept(rdd: RDD[Any]) -> RDD[Any]:
+    """The RDD, which the workers keep once it is computed: in memory as it is, else on disk."""
+    from pyspark import StorageLevel
+
+    return single(rdd).persist(StorageLevel(True, True, False, True))
+
+
+def zipped(blocks: RDD[Any], others: Sequence[RDD[Any]]) -> RDD[Any]:
+    """An RDD of (block, [one element of each other RDD]); partitions have one element each."""
+    if not others:
+        return blocks.map(_alone)
+    together = single(others[0]).map(_listed)
+    for other in others[1:]:
+        together = single(together).zip(single(other)).map(_appended)
+    return blocks.zip(single(together))
+
+
+def _alone(block: Any) -> tuple[Any, list[Any]]:
+    return block, []
+
+
+def _listed(each: Any) -> list[Any]:
+    return [each]
+
+
+def _appended(both: tuple[list[Any], Any]) -> list[Any]:
+    return [*both[0], both[1]]
+
+
+def exchanged(elements: RDD[Any], split: Split, targets: int) -> RDD[Any]:
+    """For each target a list of (source, what its element sent here), by source."""
+
+    def send(source: int, found: Iterable[Any]) -> Iterator[Any]:
+        for each in found:
+            for target, payload in split(source, each):
+                yield target, (source, payload)
+
+    return elements.mapPartitionsWithIndex(send).partitionBy(targets, int).mapPartitions(_gathered)
+
+
+def _gathered(found: Iterable[Any]) -> Iterator[Any]:
+    yield sorted((payload for _, payload in found), key=_source)
+
+
+def _source(sent: tuple[int, Any]) -> int:
+    return sent[0]
+
+
+def numbered(block: Block, first: int) -> Block:
+    """The block, read-only, with the number of its first object."""
+    _forget_imports()
+    for array in (block.offsets, block.user_codes, block.values):
+        array.setflags(write=False)
+    return replace(block, first=first)
+
+
+def _forget_imports() -> None:
+    """Take what was imported off the garbage collector's list: Spark runs it after every task."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
+
+
+def users_of(block: Block) -> Codes:
+    """The users of all claims, by their numbers among all users."""
+    return block.user_codes if block.users is None else block.users[block.user_codes]

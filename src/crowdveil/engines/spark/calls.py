@@ -1,0 +1,225 @@
+"""Calls of functions on blocks: what they share and their parts reach the workers, and results come back."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crowdveil.arrays import Ints, frozen
+from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, Function, Part, Per
+from crowdveil.engines.spark import users
+from crowdveil.engines.spark.blocks import exchanged, numbered, single, zipped
+from crowdveil.engines.spark.cluster import Cluster
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+    from crowdveil.engines.spark.claims import SparkClaims
+
+LARGE = 100_000  # bytes: larger arrays that all blocks share are broadcast
+
+
+@dataclass(frozen=True, eq=False)
+class SparkKept:
+    """One of the arrays that a call returned, where the blocks are."""
+
+    arrays: RDD[Any]  # a tuple of arrays for each partition, or None
+    which: int
+    per: Per
+    table: SparkClaims
+    stage: str
+
+    def __len__(self) -> int:
+        return self.table.object_count if self.per == "object" else len(self.table)
+
+
+def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[Part]) -> RDD[Any]:
+    """What the function returns for each block, or None where a partition has none."""
+    sent = _Sent.of(table.cluster, shared)
+    given, together = _given(table, parts)
+    firsts = table.firsts
+
+    def call(part: int, found: Iterable[tuple[Block | None, Sequence[Any]]]) -> Iterator[Any]:
+        for block, own in found:
+            if block is None:
+                yield None
+            else:
+                whole = numbered(block, firsts[part])
+                yield function(whole, sent.value(), *given.parts(whole, own))
+
+    return together.mapPartitionsWithIndex(call)
+
+
+def summed(
+    table: SparkClaims, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
+    """Totals over all blocks, and what `add` returned for each partition."""
+    totals = _totals(table, size, add, shared, parts, alike=True)
+    if totals.getNumPartitions() <= FEW_TOTALS:
+        found = totals.reduce(_together)
+    else:
+        found = totals.treeReduce(_together)
+    return found[0], found[2]
+
+
+FEW_TOTALS = 16  # that the driver adds itself
+
+
+def summed_by_user(
+    table: SparkClaims, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
+    """As `summed`, with `width` totals for each user."""
+    if table.routes is None:
+        return summed(table, width * table.user_count, add, shared, parts)
+    ends = table.user_ends
+    totals = _totals(table, width, add, shared, parts)
+
+    def returned(source: int, total: Any) -> Iterator[tuple[int, Any]]:
+        """To each range of users the block's totals of them; to one range what was returned for the block."""
+        own, block_users, arrays = total
+        for target, begin, end in users.cuts(block_users, ends):
+            yield target, own[width * begin : width * end]
+        if arrays:
+            yield source % (len(ends) - 1), arrays
+
+    def added(part: int, found: Iterable[Any]) -> Iterator[Any]:
+        for route, sent in found:
+            sums = np.zeros((int(ends[part + 1] - ends[part]), width), dtype=np.int64)
+            places, arrays = dict(route), {}
+            for source, payload in sent:
+                if isinstance(payload, dict):
+                    arrays |= payload
+                else:
+                    sums[places[source]] += payload.reshape(-1, width)
+            yield sums.ravel(), arrays
+
+    sent = exchanged(totals, returned, len(ends) - 1)
+    by_range = table.routes.zip(single(sent)).mapPartitionsWithIndex(added).collect()
+    return np.concatenate([each[0] for each in by_range]), {
+        part: arrays for each in by_range for part, arrays in each[1].items()
+    }
+
+
+def _totals(
+    table: SparkClaims,
+    size: int,
+    add: Callable[..., Any],
+    shared: Any,
+    parts: Sequence[Part],
+    *,
+    alike: bool = False,
+) -> RDD[Any]:
+    """For each block its totals, its list of users, and by block what `add` returned.
+
+    All totals have `size` numbers if they are `alike`, otherwise as many for each user of the block.
+    """
+    sent = _Sent.of(table.cluster, shared)
+    given, together = _given(table, parts)
+    firsts = table.firsts
+
+    def total(part: int, found: Iterable[tuple[Block | None, Sequence[Any]]]) -> Iterator[Any]:
+        for block, own in found:
+            listed = users.listed(block)
+            totals, arrays = np.zeros(size if alike else size * listed.size, dtype=np.int64), {}
+            if block is not None:
+                whole = numbered(block, firsts[part])
+                returned = add(whole, sent.value(), *given.parts(whole, own), totals)
+                if returned is not None:
+                    arrays[part] = returned
+            yield totals, listed, arrays
+
+    return together.mapPartitionsWithIndex(total)
+
+
+def _together(one: Any, other: Any) -> Any:
+    return one[0] + other[0], None, one[2] | other[2]
+
+
+# --- what is sent -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """What all blocks share, pickled, with its large arrays as broadcast variables.
+
+    The secret key of draws is in what is pickled: it goes with the tasks, over Spark's own channel.
+    """
+
+    pickled: bytes = field(repr=False)
+    arrays: list[Any]
+
+    @classmethod
+    def of(cls, cluster: Cluster, shared: Any) -> _Sent:
+        """What blocks share, as it is sent."""
+        arrays: list[Any] = []
+
+        class Pickler(pickle.Pickler):
+            def persistent_id(self, thing: Any) -> int | None:
+                if not (isinstance(thing, np.ndarray) and thing.nbytes > LARGE):
+                    return None
+                arrays.append(cluster.broadcast(thing))
+                return len(arrays) - 1
+
+        data = io.BytesIO()
+        Pickler(data, protocol=5).dump(shared)
+        return cls(data.getvalue(), arrays)
+
+    def value(self) -> Any:
+        """What was sent."""
+        reader = pickle.Unpickler(io.BytesIO(self.pickled))  # noqa: S301, our own
+        reader.persistent_load = lambda number: _received(self.arrays[int(number)])  # type: ignore[method-assign]
+        return reader.load()
+
+
+def _received(sent: Any) -> Array:
+    kind, shape, data = sent.value
+    return np.frombuffer(data, dtype=kind).reshape(shape)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Where a block finds its parts: by number, a broadcast of all users or objects, or a place in a tuple."""
+
+    by_user: Mapping[int, Any]
+    by_object: Mapping[int, Any]
+    places: Mapping[int, tuple[int, int]]  # which of the zipped tuples, and where in it
+
+    def parts(self, block: Block, own: Sequence[Any]) -> list[Array]:
+        """The parts in the order of the function's arguments."""
+        found = {number: _received(each) for number, each in self.by_user.items()}
+        end = block.first + block.size
+        found |= {number: _received(each)[block.first : end] for number, each in self.by_object.items()}
+        found |= {number: own[which][place] for number, (which, place) in self.places.items()}
+        return [frozen(found[number].view()) for number in range(len(found))]
+
+
+def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
+    """Where blocks find their parts, and an RDD of (block, tuples of arrays)."""
+    by_user: dict[int, Any] = {}
+    by_object: dict[int, Any] = {}
+    places: dict[int, tuple[int, int]] = {}
+    rdds: list[RDD[Any]] = []
+    routed = {n: part.numbers for n, part in enumerate(parts) if isinstance(part, ByUser) and table.routes is not None}
+    if routed:
+        rdds.append(users.dealt(table, list(routed.values())))
+        places |= {number: (0, which) for which, number in enumerate(routed)}
+    for number, part in enumerate(parts):
+        if number in places:
+            continue
+        if isinstance(part, ByUser):
+            by_user[number] = table.cluster.broadcast(part.numbers)
+        elif isinstance(part.numbers, SparkKept):
+            if part.numbers.arrays not in rdds:
+                rdds.append(part.numbers.arrays)
+            places[number] = rdds.index(part.numbers.arrays), part.numbers.which
+        elif isinstance(part, ByObject):
+            by_object[number] = table.cluster.broadcast(part.numbers)
+        else:
+            assert isinstance(part, ByClaim)
+            raise TypeError("arrays by claim stay with the blocks")
+    return _Given(by_user, by_object, places), zipped(table.blocks, rdds)

@@ -1,0 +1,315 @@
+"""Claims that Spark's workers hold: what `Claims` tells of them and does with them, without the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from crowdveil.arrays import Flags, Ints
+from crowdveil.claims import Claims, listed_names, name_hashes
+from crowdveil.engines.engine import Array, Block, ByUser
+from crowdveil.engines.spark import users
+from crowdveil.engines.spark.blocks import exchanged, kept, users_of, zipped
+from crowdveil.engines.spark.calls import called, summed, summed_by_user
+from crowdveil.engines.spark.cluster import Cluster
+from crowdveil.kernels import layout
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+_NOBODY = pl.Series("user", [], dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkClaims:
+    """Claims in blocks on workers; the driver knows how many each object has, and the names if it asks."""
+
+    cluster: Cluster
+    blocks: RDD[Any]  # one Block for each partition, or None
+    object_counts: Ints  # (N,) numbers of claims
+    firsts: list[int]  # the number of each block's first object, and at the end that of all objects
+    user_names: RDD[Any]  # for each range of users: their names
+    user_ends: Ints  # the ranges of users, by their numbers
+    routes: RDD[Any] | None = None  # with many users: for each range, by block, which of them it asks for
+
+    @classmethod
+    def of(
+        cls, cluster: Cluster, blocks: RDD[Any], user_names: RDD[Any], user_ends: Ints, *, routed: bool
+    ) -> SparkClaims:
+        """The claims in these blocks, which the workers keep."""
+        blocks = kept(blocks)
+        counts = blocks.map(_sizes).collect()
+        firsts = [0, *np.cumsum([each.size for each in counts]).tolist()]
+        routes = users.routes(blocks, user_ends) if routed else None
+        whole = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
+        return cls(cluster, blocks, whole, firsts, user_names, user_ends, routes)
+
+    def _with(self, blocks: RDD[Any]) -> SparkClaims:
+        """The same users' claims in other blocks."""
+        routed = self.routes is not None
+        return SparkClaims.of(self.cluster, blocks, self.user_names, self.user_ends, routed=routed)
+
+    # --- what they tell ------------------------------------------------------------------------------------
+
+    @property
+    def object_count(self) -> int:
+        """The number of objects."""
+        return self.firsts[-1]
+
+    @property
+    def user_count(self) -> int:
+        """The number of users."""
+        return int(self.user_ends[-1])
+
+    def __len__(self) -> int:
+        return int(self.object_counts.sum())
+
+    def __repr__(self) -> str:
+        return f"SparkClaims({len(self)} claims, {self.object_count} objects, {self.user_count} users)"
+
+    def counts(self) -> Ints:
+        """Number of claims about each object."""
+        return self.object_counts
+
+    @cached_property
+    def objects(self) -> pl.Series:
+        """The names of the objects, ascending, brought to the driver."""
+        return _one_column(self.blocks.map(_names_of).collect(), "object")
+
+    @cached_property
+    def users(self) -> pl.Series:
+        """The names of the users, ascending, brought to the driver."""
+        return _one_column(self.user_names.collect(), "user")
+
+    def claims_per_user(self) -> Ints:
+        """Number of claims of each user."""
+        return self._claims_per_user
+
+    @cached_property
+    def _claims_per_user(self) -> Ints:
+        with self.cluster.watched("users"):
+            return summed_by_user(self, 1, _count_users, None, ())[0]
+
+    def outside(self, low: float, high: float) -> int:
+        """How many values lie outside [low, high]."""
+        return int(summed(self, 1, _count_outside, (low, high), ())[0][0])
+
+    # --- what can be done with them ------------------------------------------------------------------------
+
+    def clamped(self, low: float, high: float) -> tuple[SparkClaims, int]:
+        """The claims with values clamped to [low, high], and the number of values that were outside."""
+        outside = self.outside(low, high)
+        return (self._with(self.blocks.map(partial(_clamp, low, high))) if outside else self), outside
+
+    def without_claims(self) -> SparkClaims:
+        """The objects alone."""
+        return replace(self, blocks=self.blocks.map(_bare))
+
+    def capped(self, most: int, *, keep_objects: bool = False) -> SparkClaims:
+        """At most `most` claims of each user, chosen by a hash of names, never by values.
+
+        Objects that lose all their claims are dropped, unless `keep_objects`.
+        """
+        keyed = kept(called(self, _keys, None, [ByUser(name_hashes(self.users))]))
+        asked = exchanged(
+            zipped(self.blocks, [keyed]), partial(_asked, self.user_ends), len(self.user_ends) - 1
+        )
+        answers = exchanged(asked, partial(_chosen, most), len(self.firsts) - 1)
+        with self.cluster.watched("cap"):
+            return self._with(zipped(self.blocks, [answers]).map(partial(_capped, keep_objects)))
+
+    def about(self, objects: Iterable[str | int]) -> SparkClaims:
+        """The claims about the listed objects only; a listed object may have no claim."""
+        beginnings = self.blocks.map(_first_name).collect()
+        kinds = [each.dtype for each in beginnings if each is not None]
+        names = listed_names(objects, kinds[0] if kinds else pl.String)
+        holders = [part for part, each in enumerate(beginnings) if each is not None] or [0]
+        cuts = [int(names.search_sorted(beginnings[part][0])) for part in holders[1:]]
+        ends = [0, *cuts, len(names)]
+        listed = {part: names[ends[i] : ends[i + 1]] for i, part in enumerate(holders)}
+        return self._with(self.blocks.mapPartitionsWithIndex(partial(_about, listed)))
+
+    def pooled(self, name: str) -> SparkClaims:
+        """All claims as claims about one object of this name, in one block."""
+        together = exchanged(self.blocks, _all_to_one, 1).map(partial(_pooled, name))
+        return self._with(together if self.routes is None else together.map(users.with_own_list))
+
+    def picked(self, rows: Ints) -> Claims:
+        """The claims about a few objects, brought to the driver; users keep their numbers."""
+        found = self.blocks.mapPartitionsWithIndex(partial(_picked, rows, self.firsts)).collect()
+        blocks = [each for each in found if each is not None]
+        offsets = np.concatenate([[0], *(np.diff(each.offsets) for each in blocks)]).cumsum()
+        return Claims(
+            _one_column([each.names for each in blocks], "object"),
+            self.users,
+            offsets.astype(np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int32), *(users_of(each) for each in blocks)]),
+            np.concatenate([np.zeros(0), *(each.values for each in blocks)]),
+        )
+
+
+def _one_column(found: Sequence[pl.Series | None], name: str) -> pl.Series:
+    names = [each for each in found if each is not None]
+    return pl.concat(names).alias(name) if names else pl.Series(name, [], dtype=pl.String)
+
+
+def _names_of(block: Block | None) -> pl.Series | None:
+    return None if block is None else block.names
+
+
+def _sizes(block: Block | None) -> Ints:
+    """The objects' numbers of claims."""
+    return np.zeros(0, dtype=np.int64) if block is None else np.diff(block.offsets)
+
+
+def _count_users(block: Block, _: None, totals: Ints) -> None:
+    totals += np.bincount(block.user_codes, minlength=totals.size)
+
+
+def _count_outside(block: Block, limits: tuple[float, float], totals: Ints) -> None:
+    low, high = limits
+    totals[0] += np.count_nonzero((block.values < low) | (block.values > high))
+
+
+def _clamp(low: float, high: float, block: Block | None) -> Block | None:
+    if block is None:
+        return None
+    codes, values = block.user_codes.copy(), block.values.copy()
+    layout.clamp(block.offsets, low, high, codes, values)
+    return replace(block, user_codes=codes, values=values)
+
+
+def _bare(block: Block | None) -> Block | None:
+    if block is None:
+        return None
+    nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
+    return Block(block.first, block.names, np.zeros_like(block.offsets), *nothing)
+
+
+def _owners(block: Block) -> Ints:
+    return np.repeat(np.arange(block.size), np.diff(block.offsets))
+
+
+def _of_objects(block: Block, rows: Ints) -> Block:
+    """The block with some of its objects only."""
+    held = np.zeros(block.size, dtype=np.bool_)
+    held[rows] = True
+    return _with_claims(block, rows, held[_owners(block)])
+
+
+def _with_claims(block: Block, rows: Ints, held: Flags) -> Block:
+    """The block with some of its objects, and of their claims those that are held."""
+    counts = np.bincount(_owners(block)[held], minlength=block.size)[rows]
+    return replace(
+        block,
+        names=block.names.gather(rows),
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        user_codes=block.user_codes[held],
+        values=block.values[held],
+    )
+
+
+def _picked(
+    rows: Ints, firsts: Sequence[int], part: int, found: Iterable[Block | None]
+) -> Iterator[Block | None]:
+    own = np.sort(rows[(rows >= firsts[part]) & (rows < firsts[part + 1])]) - firsts[part]
+    for block in found:
+        yield None if block is None or not own.size else _of_objects(block, own)
+
+
+# --- caps: users' ranges choose among the claims that blocks tell them of -----------------------------------
+
+
+def _keys(block: Block, _: None, hashes: Any) -> tuple[Array]:
+    """A hash of the names of the object and the user of each claim."""
+    return (name_hashes(block.names)[_owners(block)] ^ hashes[block.user_codes],)
+
+
+def _asked(ends: Ints, _: int, both: Any) -> Iterator[tuple[int, Any]]:
+    """To each range of users: users, keys and objects of the block's claims."""
+    block, others = both
+    if block is None:
+        return
+    ((keys,),) = others
+    codes = users_of(block)
+    order = np.argsort(codes, kind="stable")
+    objects = block.names.gather(_owners(block)[order])
+    for target, a, b in users.cuts(codes[order], ends):
+        yield target, (codes[order[a:b]], keys[order[a:b]], objects[a:b])
+
+
+def _chosen(most: int, _: int, asked: Sequence[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """To each block that asked: which of its claims are among the first of their users."""
+    if not asked:
+        return
+    codes, keys = (np.concatenate([payload[which] for _, payload in asked]) for which in (0, 1))
+    objects = pl.concat([payload[2] for _, payload in asked]).rank("dense").to_numpy()
+    order = np.lexsort((objects, keys, codes))
+    by_user = codes[order]
+    begins = np.flatnonzero(np.concatenate([[True], by_user[1:] != by_user[:-1]]))
+    rank = np.arange(codes.size) - np.repeat(begins, np.diff(np.append(begins, codes.size)))
+    held = np.zeros(codes.size, dtype=np.bool_)
+    held[order[rank < most]] = True
+    end = 0
+    for source, payload in asked:
+        begin, end = end, end + payload[0].size
+        yield source, held[begin:end]
+
+
+def _capped(keep_objects: bool, both: Any) -> Block | None:
+    """The block with those of its claims that were chosen."""
+    block, (answers,) = both
+    if block is None:
+        return None
+    held = np.zeros(block.values.size, dtype=np.bool_)
+    order = np.argsort(users_of(block), kind="stable")
+    held[order] = np.concatenate([np.zeros(0, dtype=np.bool_), *(mask for _, mask in answers)])
+    counts = np.bincount(_owners(block)[held], minlength=block.size)
+    remaining = np.arange(block.size) if keep_objects else np.flatnonzero(counts)
+    return _with_claims(block, remaining, held) if remaining.size else None
+
+
+# --- lists of objects, and all objects as one ---------------------------------------------------------------
+
+
+def _first_name(block: Block | None) -> pl.Series | None:
+    return None if block is None else block.names[:1]
+
+
+def _about(
+    listed: Mapping[int, pl.Series], part: int, found: Iterable[Block | None]
+) -> Iterator[Block | None]:
+    """The claims of a block about the listed objects that belong to its part."""
+    names = listed.get(part)
+    for block in found:
+        if names is None or not len(names):
+            yield None
+        elif block is None:
+            nothing = np.zeros(0, np.int32), np.zeros(0)
+            yield Block(0, names, np.zeros(len(names) + 1, dtype=np.int64), *nothing)
+        else:
+            claims = Claims(block.names, _NOBODY, block.offsets, block.user_codes, block.values).about(names)
+            yield replace(
+                block,
+                names=claims.objects,
+                offsets=claims.offsets,
+                user_codes=claims.user_codes,
+                values=claims.values,
+            )
+
+
+def _all_to_one(_: int, block: Block | None) -> Iterator[tuple[int, Any]]:
+    if block is not None:
+        yield 0, (users_of(block), block.values)
+
+
+def _pooled(name: str, found: Sequence[tuple[int, Any]]) -> Block:
+    codes, values = (np.concatenate([payload[which] for _, payload in found]) for which in (0, 1))
+    order = np.argsort(values, kind="stable")
+    offsets = np.array([0, values.size], dtype=np.int64)
+    return Block(0, pl.Series("object", [name]), offsets, codes[order], values[order])

@@ -1,0 +1,197 @@
+"""A Spark session: how it starts, and what it keeps for all jobs of a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from crowdveil.engines.engine import Array, Progress
+from crowdveil.engines.local import silent
+from crowdveil.errors import MissingExtra, ParameterError
+from crowdveil.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+MOST_SENT = 2**30  # bytes of arrays that the workers keep
+SECONDS_TO_CONNECT = 5.0
+SECONDS_BETWEEN_LOOKS = 0.5
+DRIVER_SHARE = 0.4  # of this machine's memory: for Spark, where it runs in this process
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.maxResultSize": "0",  # a few numbers for each object, however many these are
+    "spark.io.encryption.enabled": "true",  # of claims, and of the key of draws, on local disks
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+class Cluster:
+    """A Spark session, and the arrays that its workers were sent."""
+
+    def __init__(self, spark: SparkSession, progress: Progress = silent) -> None:
+        self.spark = spark
+        self.progress = progress
+        self._sent: OrderedDict[tuple[str, tuple[int, ...], bytes], Any] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def context(self) -> SparkContext:
+        """Spark's own context."""
+        return self.spark.sparkContext
+
+    def broadcast(self, array: Array) -> Any:
+        """An array for all workers; one with the same numbers as an earlier one is not sent again."""
+        data = np.ascontiguousarray(array)
+        key = data.dtype.str, data.shape, blake2b(data.view(np.uint8).data, digest_size=16).digest()
+        if key in self._sent:
+            self._sent.move_to_end(key)
+            return self._sent[key]
+        # Bytes, because an encrypted broadcast takes no arrays.
+        self._sent[key] = self.context.broadcast((data.dtype.str, data.shape, data.tobytes()))
+        self._bytes += data.nbytes
+        while self._bytes > MOST_SENT and len(self._sent) > 1:
+            (kind, shape, _), oldest = self._sent.popitem(last=False)
+            self._bytes -= np.dtype(kind).itemsize * int(np.prod(shape))
+            oldest.unpersist()  # workers fetch it again if they must
+        return self._sent[key]
+
+    @contextmanager
+    def watched(self, stage: str) -> Iterator[None]:
+        """While the block runs, tell what share of Spark's tasks is done."""
+        if self.progress is silent:
+            yield
+            return
+        done = threading.Event()
+        self.progress(stage, 0.0)
+        watcher = threading.Thread(target=self._watch, args=(stage, done), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+        self.progress(stage, 1.0)
+
+    def _watch(self, stage: str, done: threading.Event) -> None:
+        tracker = self.context.statusTracker()
+        while not done.wait(SECONDS_BETWEEN_LOOKS):
+            with suppress(Exception):  # a stage may end while it is looked at
+                found = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+                tasks = sum(each.numTasks for each in found if each)
+                if tasks:
+                    self.progress(stage, sum(each.numCompletedTasks for each in found if each) / tasks)
+
+
+def connected(
+    master: str = "local[*]",
+    *,
+    settings: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Cluster:
+    """A quiet Spark session on `master`; one clear error if there is none."""
+    _check_surroundings()
+    _check_master(master)
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf().setMaster(master).setAppName("crowdveil")
+    for name, value in (SETTINGS | _memory(master) | dict(settings or {})).items():
+        conf.set(name, value)
+    try:
+        gateway = launch_gateway(conf=conf, popen_kwargs={"stderr": subprocess.DEVNULL})
+        context = SparkContext(conf=conf, gateway=gateway)
+        context.setLogLevel("OFF")
+        cluster = Cluster(SparkSession(context), progress)
+    except Exception:  # whatever Java says: its own words are pages long
+        raise ParameterError(
+            f"Spark cannot start with --master {master}: is it there, of the version of this PySpark, and are "
+            "all settings right?"
+        ) from None
+    if not _is_local(master):
+        _check_workers(context)
+    return cluster
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+def _memory(master: str) -> dict[str, str]:
+    """The memory of Spark, where its workers are in the driver's process."""
+    if not _is_local(master):
+        return {}
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"spark.driver.memory": f"{max(1024, int(DRIVER_SHARE * whole) >> 20)}m"}
+
+
+def _check_surroundings() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise MissingExtra("--engine spark needs PySpark: pip install 'crowdveil[spark]'") from None
+    import pandas as pd
+
+    if int(pd.__version__.split(".")[0]) >= 3:
+        raise ParameterError(f"--engine spark needs pandas below 3, not {pd.__version__}")
+    home = os.environ.get("JAVA_HOME")
+    if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
+        raise ParameterError(
+            f"--engine spark needs Java {OLDEST_JAVA} or later: install a JRE (apt-get install "
+            f"openjdk-{OLDEST_JAVA}-jre-headless) or set JAVA_HOME"
+        )
+
+
+def _check_master(master: str) -> None:
+    """Refuse a standalone master that does not answer: Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    for each in master.removeprefix("spark://").split(","):
+        place = urlsplit(f"spark://{each}")
+        try:
+            if place.hostname is None or place.port is None:
+                raise ValueError
+            socket.create_connection((place.hostname, place.port), SECONDS_TO_CONNECT).close()
+        except ValueError:
+            raise ParameterError(f"--master takes spark://HOST:PORT, not {master}") from None
+        except OSError:
+            continue
+        return
+    raise ParameterError(f"no Spark master answers at {master}")
+
+
+def _check_workers(context: SparkContext) -> None:
+    """Refuse workers without our package, or with another version of it."""
+
+    def version(_: Any) -> Any:
+        try:
+            from crowdveil.version import __version__ as found
+        except ImportError:
+            return None
+        return found
+
+    parts = max(2, context.defaultParallelism)
+    for found in set(context.parallelize(range(parts), parts).map(version).collect()):
+        if found is None:
+            raise ParameterError("the workers have no crowdveil: install it for the Python that they run")
+        if found != __version__:
+            raise ParameterError(f"the workers have crowdveil {found}, and this is {__version__}")
