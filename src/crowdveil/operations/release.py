@@ -115,12 +115,12 @@ def release(
             if_any=parameters.may_lack_claims,
             in_range=parameters.range is not None,
         )
-        expected = parameters.expectation(raw, spread)
+        expected = parameters.expectation(raw, spread, engine)
         if expected is None and spread is not None:
             raise ParameterError("a stated spread is of no use: no error can be told for these parameters")
         if not insist:
-            parameters.refuse_useless(raw, spread)
-        parameters = parameters.settled(raw)
+            parameters.refuse_useless(raw, spread, engine)
+        parameters = parameters.settled(raw, engine)
         claims = parameters.used(raw)
         pattern = Pattern.of(claims)
         if not insist:

@@ -71,7 +71,7 @@ def release(
     if len(claims) == 0 and not parameters.may_lack_claims:
         raise ParameterError("there are no claims: only a release under add-remove hides that")
     rng, engine = rng or secure(), engine or LocalEngine()
-    parameters = parameters.settled(claims)
+    parameters = parameters.settled(claims, engine)
     used = parameters.used(claims)
 
     def draw() -> Release:

@@ -109,7 +109,12 @@ class Basic(ReleaseMethod):
             ),
         )
 
-    def expectation(self, claims: Claims, spread: float | None = None) -> Expectation | None:
+    def expectation(
+        self,
+        claims: Claims,
+        spread: float | None = None,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Expectation | None:
         """The error of the median of normal claims with this noise, whose density at its centre is known."""
         length = self.range.length
         width = ExpectedError(self.epsilon, Neighbours("claim"), length, spread).stated

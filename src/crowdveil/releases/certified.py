@@ -188,11 +188,12 @@ class Certified(ReleaseMethod):
         """The neighbouring datasets, with the smallest cap where none is chosen yet."""
         return Neighbours(self.unit, self.adjacency, 1 if self.leaves_cap else self.cap)
 
-    def settled(self, claims: Claims) -> Certified:
+    def settled(self, claims: Claims, engine: Engine | None = None) -> Certified:
         """With a cap, chosen from the public pattern of claims where none is given."""
         if not self.leaves_cap:
             return self
-        return replace(self, cap=chosen_cap(claims, self.epsilon, delta=self.delta, pooled=self.pooled))
+        cap = chosen_cap(claims, self.epsilon, delta=self.delta, pooled=self.pooled, engine=engine)
+        return replace(self, cap=cap)
 
     @property
     def may_lack_claims(self) -> bool:
@@ -269,15 +270,19 @@ class Certified(ReleaseMethod):
             estimator=self.estimator,
         )
 
-    def expectation(self, claims: Claims, spread: float | None = None) -> Expectation | None:
+    def expectation(
+        self, claims: Claims, spread: float | None = None, engine: Engine | None = None
+    ) -> Expectation | None:
         """The error to expect; under add-remove None, since it would reveal the number of claims."""
-        return expectation(claims, self, spread) if self.adjacency == "replace-one" else None
+        return expectation(claims, self, spread, engine) if self.adjacency == "replace-one" else None
 
-    def refuse_useless(self, claims: Claims, spread: float | None = None) -> None:
+    def refuse_useless(
+        self, claims: Claims, spread: float | None = None, engine: Engine | None = None
+    ) -> None:
         """Refuse an expected error of more than half of that without a release; under add-remove never."""
-        expected = self.expectation(claims, spread)
+        expected = self.expectation(claims, spread, engine)
         if expected is not None and not expected.useful:
-            ways = ", ".join(ways_out(claims, self, spread))
+            ways = ", ".join(ways_out(claims, self, spread, engine))
             raise ParameterError(f"too few claims for this epsilon: {expected.sentence} ({ways})")
 
     def draw(self, claims: Claims, *, rng: Randomness, engine: Engine) -> Release:
@@ -322,7 +327,7 @@ def fit(
     """The release and, with `keep`, its densities."""
     rng = rng or secure()
     engine = engine or LocalEngine()
-    parameters = parameters.settled(claims)
+    parameters = parameters.settled(claims, engine)
     claims = parameters.used(claims)
     noisy = private_part(claims, parameters, rng=rng, engine=engine).last
     count, objects = parameters.per_object, claims.without_claims()

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from crowdveil.accounting.gaussian import gaussian_deltas
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
+from crowdveil.engines import Block, ByUser, Engine, LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import caps as loops
 from crowdveil.releases.neighbours import Neighbours
@@ -171,7 +172,7 @@ def candidate_caps(most: int) -> list[int]:
     return sorted({cap for cap in caps if cap < most} | {max(1, most)})
 
 
-def kept_claims(claims: Claims, sizes: Ints, caps: list[int]) -> Floats:
+def kept_claims(claims: Claims, sizes: Ints, caps: list[int], engine: Engine | None = None) -> Floats:
     """The expected numbers of claims that each cap (a row) leaves of each object, or of 10,000 of them.
 
     A cap C keeps a claim of a user with N claims with probability min(1, C / N). `sizes` are the users'
@@ -181,17 +182,34 @@ def kept_claims(claims: Claims, sizes: Ints, caps: list[int]) -> Floats:
     objects = np.arange(min(count, MOST_OBJECTS)) * count // min(count, MOST_OBJECTS)
     possible = np.arange(caps[-1] + 1)
     classes = np.searchsorted(caps, possible)  # of size N: the smallest cap that keeps all claims of a user
-    complete, shares = np.zeros((2, objects.size, len(caps)), dtype=np.int64)
-    loops.add_by_class(
-        *(claims.offsets, objects, claims.user_codes, sizes),
-        *(classes, ONE // np.maximum(possible, 1), complete, shares),
+    shared = objects, classes, ONE // np.maximum(possible, 1)
+    totals = (engine or LocalEngine()).sum(
+        *("cap", claims, 2 * objects.size * len(caps), _add_by_class, shared, ByUser(sizes)),
+        operations=float(len(claims)),
     )
+    complete, shares = totals.reshape(2, objects.size, len(caps))
     cut = shares.sum(axis=1, keepdims=True) - shares.cumsum(axis=1)
     kept: Floats = (complete.cumsum(axis=1) + cut / ONE * caps).T
     return kept
 
 
-def chosen_cap(claims: Claims, epsilon: float, *, delta: float = 0.0, pooled: bool = False) -> int:
+def _add_by_class(block: Block, shared: tuple[Ints, Ints, Ints], sizes: Ints, totals: Ints) -> None:
+    """Add the block's claims to the rows of its objects, of those that were taken."""
+    objects, classes, shares = shared
+    begin, end = np.searchsorted(objects, [block.first, block.first + block.size])
+    complete, cut = totals.reshape(2, objects.size, -1)[:, begin:end]
+    own = objects[begin:end] - block.first
+    loops.add_by_class(block.offsets, own, block.user_codes, sizes, classes, shares, complete, cut)
+
+
+def chosen_cap(
+    claims: Claims,
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    pooled: bool = False,
+    engine: Engine | None = None,
+) -> int:
     """The cap on claims of each user with the smallest expected error, mean over objects.
 
     The choice depends on who made claims about which objects, never on a value: it is for adjacency
@@ -204,6 +222,8 @@ def chosen_cap(claims: Claims, epsilon: float, *, delta: float = 0.0, pooled: bo
         The claims, before any cap. Their values are not used.
     epsilon, delta, pooled:
         As in `Certified`.
+    engine:
+        Where the claims are looked at.
 
     """
     sizes = claims.claims_per_user()
@@ -211,7 +231,7 @@ def chosen_cap(claims: Claims, epsilon: float, *, delta: float = 0.0, pooled: bo
     if pooled:
         kept = np.array([[np.minimum(sizes, cap).sum()] for cap in caps], dtype=np.float64)
     else:
-        kept = kept_claims(claims, sizes, caps)
+        kept = kept_claims(claims, sizes, caps, engine)
     best, least = caps[0], inf
     for cap, numbers in zip(caps, kept, strict=True):
         expected = ExpectedError(epsilon, Neighbours("user", cap=cap), delta=delta, pooled=pooled)

@@ -82,7 +82,7 @@ class ReleaseMethod(ABC):
         promise = self.promise(pattern)
         return (PrivateEvent(promise.epsilon, promise.delta),) if isinstance(promise, Guarantee) else ()
 
-    def settled(self, claims: Claims) -> Self:  # noqa: ARG002, most methods leave nothing open
+    def settled(self, claims: Claims, engine: Engine | None = None) -> Self:  # noqa: ARG002
         """The method with everything decided that its parameters leave to the public pattern of the claims.
 
         Values are not looked at.
@@ -103,7 +103,12 @@ class ReleaseMethod(ABC):
         """How many objects have no claim among those that a release uses, and so are not in it."""
         return 0
 
-    def expectation(self, claims: Claims, spread: float | None = None) -> Expectation | None:  # noqa: ARG002
+    def expectation(
+        self,
+        claims: Claims,  # noqa: ARG002
+        spread: float | None = None,  # noqa: ARG002
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Expectation | None:
         """The error to expect if an object's claims spread so; None if it is not known.
 
         Like the promise it depends on who made claims about what, never on a value, and only where that is
@@ -111,7 +116,9 @@ class ReleaseMethod(ABC):
         """
         return None
 
-    def refuse_useless(self, claims: Claims, spread: float | None = None) -> None:  # noqa: B027
+    def refuse_useless(  # noqa: B027
+        self, claims: Claims, spread: float | None = None, engine: Engine | None = None
+    ) -> None:
         """Raise `ParameterError` if the public pattern shows that a release would be mostly noise."""
 
     @abstractmethod
@@ -180,5 +187,6 @@ def release(
     (`operations.release_claims`), and so does the command.
 
     """
-    parameters = parameters.settled(claims)
-    return parameters.draw(parameters.used(claims), rng=rng or secure(), engine=engine or LocalEngine())
+    engine = engine or LocalEngine()
+    parameters = parameters.settled(claims, engine)
+    return parameters.draw(parameters.used(claims), rng=rng or secure(), engine=engine)

@@ -14,6 +14,7 @@ import numpy as np
 
 from crowdveil.arrays import Ints
 from crowdveil.claims import Claims
+from crowdveil.engines import Engine
 from crowdveil.releases.expected_error import Expectation
 
 if TYPE_CHECKING:
@@ -31,20 +32,24 @@ def claims_used(claims: Claims, settled: Certified) -> Ints:
     return np.array([len(claims)], dtype=np.int64) if settled.pooled else claims.counts()
 
 
-def expectation(claims: Claims, asked: Certified, spread: float | None) -> Expectation:
+def expectation(
+    claims: Claims, asked: Certified, spread: float | None, engine: Engine | None = None
+) -> Expectation:
     """The error to expect, mean over all objects; one without claims has that of no release."""
-    settled = asked.settled(claims)
+    settled = asked.settled(claims, engine)
     return settled.expected_error(spread).over(claims_used(claims, settled))
 
 
-def ways_out(claims: Claims, asked: Certified, spread: float | None) -> list[str]:
+def ways_out(
+    claims: Claims, asked: Certified, spread: float | None, engine: Engine | None = None
+) -> list[str]:
     """Options that would make a useless release useful, each by what is then expected."""
 
     def useful(other: Certified) -> bool:
-        return expectation(claims, other, spread).useful
+        return expectation(claims, other, spread, engine).useful
 
     ways = []
-    enough = _enough_epsilon(claims, asked, spread)
+    enough = _enough_epsilon(claims, asked, spread, engine)
     if enough is not None:
         weak = ", though that protects hardly at all" if enough > WEAK else ""
         ways.append(f"--epsilon {enough:g} would do{weak}")
@@ -55,11 +60,13 @@ def ways_out(claims: Claims, asked: Certified, spread: float | None) -> list[str
     return [*ways, "--insist goes on regardless"]
 
 
-def _enough_epsilon(claims: Claims, asked: Certified, spread: float | None) -> float | None:
+def _enough_epsilon(
+    claims: Claims, asked: Certified, spread: float | None, engine: Engine | None
+) -> float | None:
     """An epsilon of two digits, about the smallest, at which such a release is useful; None if none is."""
 
     def useful(epsilon: float) -> bool:
-        return expectation(claims, replace(asked, epsilon=epsilon), spread).useful
+        return expectation(claims, replace(asked, epsilon=epsilon), spread, engine).useful
 
     low, high = asked.epsilon, MOST_EPSILON
     if low >= high or not useful(high):

@@ -20,7 +20,7 @@ def single(rdd: RDD[Any]) -> RDD[Any]:
     """The RDD with each element pickled alone: so it can be zipped with blocks."""
     from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
-    return rdd._reserialize(BatchedSerializer(CPickleSerializer(), 1))
+    return rdd._reserialize(BatchedSerializer(CPickleSerializer(), 1))  # type: ignore[no-untyped-call]
 
 
 def kept(rdd: RDD[Any]) -> RDD[Any]:

@@ -90,7 +90,8 @@ def summed_by_user(
     def added(part: int, found: Iterable[Any]) -> Iterator[Any]:
         for route, sent in found:
             sums = np.zeros((int(ends[part + 1] - ends[part]), width), dtype=np.int64)
-            places, arrays = dict(route), {}
+            places = dict(route)
+            arrays: dict[int, tuple[Array, ...]] = {}
             for source, payload in sent:
                 if isinstance(payload, dict):
                     arrays |= payload
@@ -125,7 +126,8 @@ def _totals(
     def total(part: int, found: Iterable[tuple[Block | None, Sequence[Any]]]) -> Iterator[Any]:
         for block, own in found:
             listed = users.listed(block)
-            totals, arrays = np.zeros(size if alike else size * listed.size, dtype=np.int64), {}
+            totals = np.zeros(size if alike else size * listed.size, dtype=np.int64)
+            arrays: dict[int, tuple[Array, ...]] = {}
             if block is not None:
                 whole = numbered(block, firsts[part])
                 returned = add(whole, sent.value(), *given.parts(whole, own), totals)
@@ -183,7 +185,7 @@ def _received(sent: Any) -> Array:
 
 @dataclass(frozen=True)
 class _Given:
-    """Where a block finds its parts: by number, a broadcast of all users or objects, or a place in a tuple."""
+    """Where a block finds its parts, by number: a broadcast of all users or objects, or a zipped tuple."""
 
     by_user: Mapping[int, Any]
     by_object: Mapping[int, Any]
@@ -204,7 +206,11 @@ def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]
     by_object: dict[int, Any] = {}
     places: dict[int, tuple[int, int]] = {}
     rdds: list[RDD[Any]] = []
-    routed = {n: part.numbers for n, part in enumerate(parts) if isinstance(part, ByUser) and table.routes is not None}
+    routed = {
+        n: part.numbers
+        for n, part in enumerate(parts)
+        if isinstance(part, ByUser) and table.routes is not None
+    }
     if routed:
         rdds.append(users.dealt(table, list(routed.values())))
         places |= {number: (0, which) for which, number in enumerate(routed)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -126,12 +127,11 @@ class SparkClaims:
     def about(self, objects: Iterable[str | int]) -> SparkClaims:
         """The claims about the listed objects only; a listed object may have no claim."""
         beginnings = self.blocks.map(_first_name).collect()
-        kinds = [each.dtype for each in beginnings if each is not None]
-        names = listed_names(objects, kinds[0] if kinds else pl.String)
-        holders = [part for part, each in enumerate(beginnings) if each is not None] or [0]
-        cuts = [int(names.search_sorted(beginnings[part][0])) for part in holders[1:]]
-        ends = [0, *cuts, len(names)]
-        listed = {part: names[ends[i] : ends[i + 1]] for i, part in enumerate(holders)}
+        holders = {part: each for part, each in enumerate(beginnings) if each is not None}
+        names = listed_names(objects, next((each.dtype for each in holders.values()), pl.String))
+        cuts = [int(names.search_sorted(each[0])) for each in holders.values()][1:]
+        ends = itertools.pairwise([0, *cuts, len(names)])
+        listed = {part: names[a:b] for part, (a, b) in zip(holders or [0], ends, strict=True)}
         return self._with(self.blocks.mapPartitionsWithIndex(partial(_about, listed)))
 
     def pooled(self, name: str) -> SparkClaims:

@@ -118,13 +118,15 @@ def connected(
     for name, value in (SETTINGS | _memory(master) | dict(settings or {})).items():
         conf.set(name, value)
     try:
-        gateway = launch_gateway(conf=conf, popen_kwargs={"stderr": subprocess.DEVNULL})
+        gateway = launch_gateway(  # type: ignore[no-untyped-call]
+            conf=conf, popen_kwargs={"stderr": subprocess.DEVNULL}
+        )
         context = SparkContext(conf=conf, gateway=gateway)
         context.setLogLevel("OFF")
         cluster = Cluster(SparkSession(context), progress)
     except Exception:  # whatever Java says: its own words are pages long
         raise ParameterError(
-            f"Spark cannot start with --master {master}: is it there, of the version of this PySpark, and are "
+            f"Spark cannot start with --master {master}: is it there, of this PySpark's version, and are "
             "all settings right?"
         ) from None
     if not _is_local(master):

@@ -156,10 +156,10 @@ def _packed(batches: Iterable[Any]) -> Iterator[Any]:
     """One block from all rows of a partition, with the names of its users; or how many rows repeat others."""
     import pyarrow as pa
 
-    rows = [pl.from_arrow(batch) for batch in batches]
-    if not any(map(len, rows)):
+    rows = [batch for batch in batches if batch.num_rows]
+    if not rows:
         return
-    table = pl.concat(rows)  # type: ignore[type-var]
+    table = pl.DataFrame(pa.Table.from_batches(rows))
     del rows
     objects, names = coded(table["object"], "object", "a block")
     codes, users = coded(table["user"], "user", "a block")
@@ -239,7 +239,7 @@ def _coded(both: Any) -> Block | None:
     packed, (answers,) = both
     if packed is None:
         return None
-    block, _ = packed
+    block: Block = packed[0]
     return replace(block, users=np.concatenate([numbers for _, numbers in answers]))
 
 

@@ -30,7 +30,7 @@ def ranges(count: int, parts: int) -> Ints:
 
 
 def cuts(codes: Codes, ends: Ints) -> Iterator[tuple[int, int, int]]:
-    """For each range of users that has some of these, which ascend: its number, and where they begin and end."""
+    """For each range that has some of these users, who ascend: its number, and where they begin and end."""
     for target, (begin, end) in enumerate(itertools.pairwise(np.searchsorted(codes, ends).tolist())):
         if begin < end:
             yield target, begin, end
