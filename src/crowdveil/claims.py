@@ -194,18 +194,24 @@ class Claims:
         """The objects alone."""
         return Objects(self.objects)
 
+    def picked(self, rows: Ints) -> Claims:
+        """The claims about a few objects, by their numbers, which ascend; users keep theirs."""
+        places = np.concatenate([np.arange(0), *(np.arange(*self.offsets[i : i + 2]) for i in rows)])
+        return Claims(
+            self.objects.gather(rows),
+            self.users,
+            frozen(np.concatenate([[0], np.cumsum(self.counts()[rows])]).astype(np.int64)),
+            frozen(self.user_codes[places]),
+            frozen(self.values[places]),
+        )
+
     def owners(self) -> Ints:
         """Index of the object of each claim."""
         return np.repeat(np.arange(len(self.objects)), self.counts())
 
     def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
         """Ranges [first, last) of objects with about `claims_per_block` claims each; no object is split."""
-        first = 0
-        while first < len(self.objects):
-            target = self.offsets[first] + claims_per_block
-            last = max(first + 1, int(np.searchsorted(self.offsets, target, side="right")) - 1)
-            yield first, last
-            first = last
+        return ranges(self.offsets, claims_per_block)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +244,21 @@ class Objects:
         """Ranges [first, last) of `size` objects."""
         for first in range(0, len(self.objects), size):
             yield first, min(first + size, len(self.objects))
+
+
+def ranges(offsets: Ints, rows: int) -> Iterator[tuple[int, int]]:
+    """Ranges [first, last) of objects with about `rows` rows each, where object i's begin at `offsets[i]`.
+
+    There is at least one range; without objects it is empty.
+    """
+    first, count = 0, offsets.size - 1
+    while True:
+        reached = int(np.searchsorted(offsets, offsets[first] + rows, side="right")) - 1
+        last = min(count, max(first + 1, reached))
+        yield first, last
+        first = last
+        if first == count:
+            return
 
 
 def listed_names(objects: Iterable[str | int], kind: Any) -> pl.Series:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from pyarrow import parquet
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.claims import Claims
-from crowdveil.engines import Block, ByClaim, ByObject, ByUser, LocalEngine
+from crowdveil.claims import Claims, Objects
+from crowdveil.engines import Block, ByClaim, ByObject, ByUser, ByValue, LocalEngine
 from crowdveil.errors import ParameterError
 
 THREADS = [1, 2, 3, None]
@@ -140,6 +143,47 @@ def test_rows_of_some_objects_are_collected() -> None:
     kept = np.arange(12).reshape(4, 3)
     assert LocalEngine().collect(kept, np.array([1, 3])).tolist() == [[3, 4, 5], [9, 10, 11]]
     assert LocalEngine().collect(kept) is kept
+
+
+def test_numbers_of_some_objects_are_collected() -> None:
+    kept, offsets = np.arange(10), np.array([0, 3, 3, 4, 10])
+    collected = LocalEngine().collect(kept, np.array([0, 1, 3]), offsets)
+    assert collected.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+
+
+def test_rows_become_numbers_by_value() -> None:
+    rows = np.arange(12).reshape(4, 3)
+    assert LocalEngine().flat(rows, np.array([3, 3, 3, 3])).tolist() == list(range(12))
+    assert LocalEngine().flat(rows, np.array([0, 1, 3, 2])).tolist() == [3, 6, 7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("counts", [[3], [0], [5, 5, 5], [0, 0, 4, 0, 9, 1], [2] * 50, [100, 1, 1]])
+@pytest.mark.parametrize("rows", [1, 4, 7, 1000])
+def test_a_written_table_has_all_rows_in_order(
+    counts: list[int], rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowdveil.engines.local.ROWS_AT_ONCE", rows)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    objects = pl.Series("object", [f"o{number:03}" for number in range(len(counts))])
+    values, sizes = np.arange(float(offsets[-1])), []
+
+    def table(block: Block, _: None, numbers: Ints, own: Floats) -> pl.DataFrame:
+        sizes.append(own.size)
+        return pl.DataFrame(
+            {"object": block.names.gather(np.repeat(np.arange(block.size), numbers)), "value": own}
+        )
+
+    LocalEngine().write(
+        *("writing", Objects(objects), table, ByObject(np.array(counts)), ByValue(values, offsets)),
+        path=tmp_path / "table.parquet",
+        offsets=offsets,
+        metadata={"kind": "test"},
+    )
+    read = pl.read_parquet(tmp_path / "table.parquet")
+    assert read["value"].to_list() == values.tolist()
+    assert read["object"].to_list() == objects.gather(np.repeat(np.arange(len(counts)), counts)).to_list()
+    assert max(sizes) <= max(rows, *counts)
+    assert parquet.read_schema(tmp_path / "table.parquet").metadata[b"kind"] == b"test"
 
 
 @pytest.mark.parametrize("threads", THREADS)

@@ -78,5 +78,5 @@ def test_however_few_claims_there_are_the_release_looks_the_same(way: str, few: 
     assert made.status_counts()["released"] == len(made.objects)
     assert np.diff(made.offsets).tolist() == [30] * len(made.objects)
     assert ((made.values >= 0) & (made.values <= 10)).all()
-    assert public_page(made)
-    assert steward_page(made, claims)
+    assert public_page(made, LocalEngine())
+    assert steward_page(made, claims, LocalEngine())

@@ -47,7 +47,8 @@ def noise_of(parameters: Basic, count: int, name: str) -> NDArray[np.int64]:
     """What is added, in steps: the claims of one object all lie at the low end of the range."""
     claims = Claims.from_columns([name] * count, range(count), [parameters.range.low] * count)
     released = release(claims, parameters, rng=seeded(2))
-    return np.rint((released.values - parameters.range.low) / parameters.step).astype(np.int64)
+    noise: NDArray[np.int64] = np.rint((released.values - parameters.range.low) / parameters.step).astype(int)
+    return noise
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS)

@@ -1,12 +1,12 @@
-"""A release as one table, and the same table in parts."""
+"""A release, and what belongs to some of its objects."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
+from crowdveil.engines import LocalEngine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import NoGuarantee
 from crowdveil.public_range import Range
@@ -28,20 +28,12 @@ def release_of(counts: list[int]) -> Release:
 
 
 @pytest.mark.parametrize("counts", [[3], [0], [5, 5, 5], [0, 0, 4, 0, 9, 1], [2] * 50, [100, 1, 1]])
-@pytest.mark.parametrize("rows", [1, 4, 7, 1000])
-def test_parts_are_whole_objects_and_add_up_to_the_table(counts: list[int], rows: int) -> None:
+def test_some_objects_have_the_values_that_each_has_alone(counts: list[int]) -> None:
     release = release_of(counts)
-    parts = list(release.parts(rows))
-    assert_frame_equal(pl.concat(parts), release.to_frame())
-    assert all(part.height <= max(rows, *counts) for part in parts)
-    owners = [set(part["object"]) for part in parts]
-    assert sum(map(len, owners)) == len(set().union(*owners))
-
-
-def test_a_release_of_nothing_is_one_empty_part() -> None:
-    (part,) = release_of([0, 0]).parts(10)
-    assert part.height == 0
-    assert part.columns == ["object", "value"]
+    every = range(0, len(counts), 2)
+    some = release.some(every, LocalEngine())
+    assert [values.tolist() for values in some] == [release.of(i).tolist() for i in every]
+    assert release.some([], LocalEngine()) == []
 
 
 @pytest.mark.parametrize("ends", [(0.0, 5e-324), (0, 1e-170), (1e15, 1e15 + 100), (10**400, 1), (0, 10**400)])

@@ -44,7 +44,8 @@ def repeated(target: float, others: tuple[float, ...], objects: int) -> Claims:
 def _basic(world: int, count: int, rng: Randomness, others: tuple[float, ...]) -> Outputs:
     claims = repeated((_TEN.low, _TEN.high)[world], others, count)
     released = release(claims, _BASIC, rng=rng, engine=LocalEngine(1))
-    return released.values.reshape(count, -1)
+    outputs: Outputs = released.values.reshape(count, -1)
+    return outputs
 
 
 def _basic_alone(world: int, count: int, rng: Randomness) -> Outputs:

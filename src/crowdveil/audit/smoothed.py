@@ -39,7 +39,8 @@ def released(parameters: Smoothed, places: tuple[float, float], others: tuple[fl
     def draws(world: int, count: int, rng: Randomness) -> Outputs:
         claims = repeated(places[world], others, count)
         drawn = release(claims, parameters, rng=rng, engine=LocalEngine(1))
-        return drawn.values.reshape(count, -1)
+        outputs: Outputs = drawn.values.reshape(count, -1)
+        return outputs
 
     return draws
 

@@ -1,6 +1,6 @@
 """Engines call functions on blocks of whole objects: `map`, `sum`, `collect`."""
 
-from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, Engine, Kept, Progress
+from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, ByValue, Engine, Kept, Progress
 from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads
 
@@ -10,6 +10,7 @@ __all__ = [
     "ByClaim",
     "ByObject",
     "ByUser",
+    "ByValue",
     "Engine",
     "Kept",
     "LocalEngine",

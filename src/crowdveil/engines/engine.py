@@ -11,8 +11,9 @@ stays with its blocks, wherever these are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import polars as pl
@@ -23,11 +24,12 @@ from crowdveil.arrays import Codes, Floats, Ints
 Progress = Callable[[str, float], None]
 """A function of the name of a stage and the share of it that is done."""
 
-Per = Literal["object", "claim"]
+Per = Literal["object", "claim", "value"]
+"""What numbers are kept by; of values that were made for an object there may be any number."""
 Array = NDArray[Any]
 
 Kept = Any
-"""Numbers by object or by claim where the blocks are: an array on this machine, a handle of it elsewhere."""
+"""Numbers by object, claim or value where the blocks are: an array on this machine, else a handle of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,20 @@ class ByClaim:
     numbers: Kept
 
 
-Part = ByUser | ByObject | ByClaim
+@dataclass(frozen=True, eq=False)
+class ByValue:
+    """Values made for objects, of which a block gets those of its objects; object i's begin at offsets[i]."""
+
+    numbers: Kept
+    offsets: Ints
+
+
+Part = ByUser | ByObject | ByClaim | ByValue
 Function = Callable[..., tuple[Array, ...]]
 """`function(block, shared, *parts)` returns arrays, by object or by claim."""
+
+Rows = Callable[..., pl.DataFrame]
+"""`rows(block, shared, *parts)` returns a table, which may have any number of rows for each object."""
 
 Add = Callable[..., None]
 """`add(block, shared, *parts, totals)` adds whole numbers to `totals`."""
@@ -137,8 +150,33 @@ class Engine(Protocol):
     ) -> tuple[Ints, tuple[Array, ...]]:
         """One total for each user, as `sum_by_user`, and what `judge` returns by object, collected."""
 
-    def collect(self, kept: Kept, rows: Ints | None = None) -> Array:
-        """Numbers that are kept with the blocks, as one array: all of them, or the rows of some objects."""
+    def flat(self, kept: Kept, counts: Ints) -> Kept:
+        """The first `counts[i]` numbers of row i, for all objects: numbers by value."""
+
+    def collect(self, kept: Kept, rows: Ints | None = None, offsets: Ints | None = None) -> Array:
+        """Numbers that are kept with the blocks, as one array: all of them, or those of some objects.
+
+        `rows` are the numbers of these objects, ascending. For numbers by claim or by value `offsets` tells
+        where those of each object begin.
+        """
+
+    def write(
+        self,
+        stage: str,
+        table: Any,
+        rows: Rows,
+        *parts: Part,
+        path: Path,
+        offsets: Ints,
+        metadata: Mapping[str, str],
+    ) -> None:
+        """Write what `rows(block, None, *parts)` returns, where it is made: a Parquet file, or a folder.
+
+        Object i's rows begin at `offsets[i]`.
+        """
+
+    def check_place(self, folder: Path) -> None:
+        """Raise `OutputError` if what blocks write to this folder would not get there."""
 
     def spread(
         self,

@@ -6,9 +6,10 @@ on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, TypeVar
@@ -17,18 +18,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from crowdveil.arrays import Ints, frozen
-from crowdveil.claims import Claims, Objects
+from crowdveil.claims import Claims, Objects, ranges
 from crowdveil.engines.engine import (
     Add,
     Array,
     Block,
     ByObject,
     ByUser,
+    ByValue,
     Function,
     Judge,
     Part,
     Per,
     Progress,
+    Rows,
 )
 from crowdveil.engines.threads import on_threads, thread_count
 
@@ -37,6 +40,7 @@ Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
 LIGHT_BLOCKS = 8  # for each thread
+ROWS_AT_ONCE = 1_000_000  # of a table that is written
 OPERATIONS_IN_A_MOMENT = 1e6
 
 
@@ -146,9 +150,48 @@ class LocalEngine:
         totals = self.sum(stage, table, len(table.users), add, shared, *parts, operations=operations)
         return totals, tuple(wholes.arrays)
 
-    def collect(self, kept: Array, rows: Ints | None = None) -> Array:
-        """The same array, which is here already, or some of its rows."""
-        return kept if rows is None else kept[rows]
+    def flat(self, kept: Array, counts: Ints) -> Array:
+        """The first `counts[i]` numbers of row i, for all objects."""
+        return flattened(kept, counts)
+
+    def collect(self, kept: Array, rows: Ints | None = None, offsets: Ints | None = None) -> Array:
+        """The same array, which is here already, or what belongs to some objects."""
+        if rows is None:
+            return kept
+        if offsets is None:
+            return kept[rows]
+        return np.concatenate([kept[:0], *(kept[offsets[row] : offsets[row + 1]] for row in rows)])
+
+    def write(
+        self,
+        stage: str,
+        table: LocalTable,
+        rows: Rows,
+        *parts: Part,
+        path: Path,
+        offsets: Ints,
+        metadata: Mapping[str, str],
+    ) -> None:
+        """Write what `rows(block, None, *parts)` returns as one Parquet file, a million rows at a time."""
+        from pyarrow.parquet import ParquetWriter
+
+        self.progress(stage, 0.0)
+        writer = None
+        try:
+            for first, last in ranges(offsets, ROWS_AT_ONCE):
+                block = _block(table, first, last)
+                part = rows(block, None, *_parts(table, parts, block)).to_arrow()
+                if writer is None:
+                    schema = part.schema.with_metadata(dict(metadata)) if metadata else part.schema
+                    writer = ParquetWriter(path, schema, compression="zstd")
+                writer.write_table(part)
+                self.progress(stage, last / max(1, len(table.objects)))
+        finally:
+            if writer is not None:
+                writer.close()
+
+    def check_place(self, folder: Path) -> None:
+        """What this process writes gets where this process writes it."""
 
     def spread(
         self,
@@ -208,6 +251,13 @@ class LocalEngine:
         )
 
 
+def flattened(rows: Array, counts: Ints) -> Array:
+    """The first `counts[i]` numbers of row i, one row after the other."""
+    _, width = rows.shape
+    complete = bool((counts == width).all())
+    return rows.ravel() if complete else rows[np.arange(width) < counts[:, None]]
+
+
 class _Wholes:
     """Arrays of all blocks, which are filled block by block; without `per` each is by object."""
 
@@ -247,6 +297,8 @@ def _parts(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array
     for part in parts:
         if isinstance(part, ByUser):
             found.append(_view(part.numbers))
+        elif isinstance(part, ByValue):
+            found.append(_view(part.numbers[part.offsets[first] : part.offsets[last]]))
         else:
             begin, end = _places(table, "object" if isinstance(part, ByObject) else "claim", first, last)
             found.append(_view(part.numbers[begin:end]))

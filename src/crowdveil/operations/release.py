@@ -73,6 +73,7 @@ def release(
     force: bool = False,
     spread: float | None = None,
     objects_file: Path | None = None,
+    csv: bool | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Released:
     """Publish the claims in a file: reserve, check, charge, draw, write the bundle, complete.
@@ -101,6 +102,8 @@ def release(
         whether a release is refused; the release itself does not depend on it.
     objects_file:
         The file that lists the objects in `parameters`, if there is one: it is not replaced.
+    csv:
+        Whether to write claims.csv; by default where the release is not too large for one.
     tell:
         Called with the error to expect, in words, before anything is charged.
 
@@ -109,6 +112,7 @@ def release(
     read = {"the raw claims": source, "--objects": objects_file}
     keep_apart([out, private_path(out)], read, ledger=account.ledger.path)
     with reserved_bundle(out, force=force) as places:
+        engine.check_place(places.drafts[-1])
         raw, warned = read_raw_claims(
             source,
             columns or {},
@@ -134,8 +138,7 @@ def release(
             tell(f"objects of which the cap leaves no claim, and which are not in the release: {left_out:,}")
 
         def write(drawn: Release) -> None:
-            engine.progress("writing", 0.0)
-            fill_bundle(places, drawn, claims, key)
+            fill_bundle(places, drawn, claims, key, engine=engine, csv=csv)
 
         drawn = spend(
             account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write

@@ -37,7 +37,7 @@ from crowdveil.randomness import Randomness, Streams
 from crowdveil.releases.deniability import PrivacyTest
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.result import Release
-from crowdveil.releases.smoothed import DrawnOnGrid, cell_of, check_grid, gaussian_weights
+from crowdveil.releases.smoothed import DrawnOnGrid, cell_of, centre_of, check_grid, gaussian_weights
 
 LARGEST_ATTEMPTS = 10_000
 LARGEST_RATE = 100.0
@@ -127,32 +127,31 @@ class Attempts(DrawnOnGrid):
 
         Objects without a passing attempt stay in the release, with no values: the guarantee covers that too.
         """
-        kept = engine.map(
+        drawn, passing = engine.map(
             *("attempts", claims, _attempted, (self, rng.all_streams(purpose=self.name))),
             per=("object", "object"),
             operations=10.0 * claims.object_count * self.attempts,
         )
-        drawn, passed = map(engine.collect, kept)
-        filled = np.arange(self.attempts) < passed[:, None]
-        return self.published(claims, passed, drawn[filled], seeded=not rng.private)
+        passed = engine.collect(passing)
+        return self.published(claims, passed, engine.flat(drawn, passed), seeded=not rng.private)
 
 
-def _attempted(block: Block, shared: tuple[Attempts, Streams]) -> tuple[Ints, Ints]:
-    """For each object the cells that passed, and how many they are."""
+def _attempted(block: Block, shared: tuple[Attempts, Streams]) -> tuple[Floats, Ints]:
+    """For each object the values that passed, and how many they are."""
     parameters, streams = shared
     kernel = gaussian_weights(parameters.kernel_width)
     bins, cumulative = cut_bins(kernel, parameters.gamma), np.cumsum(kernel)
     cells = cell_of(block.values, parameters.range, parameters.cells)
     rate = rational(parameters.epsilon0, what="epsilon0")
     failure = rational(parameters.eta, what="eta")
-    drawn = np.empty((block.size, parameters.attempts), dtype=np.int64)
+    drawn = np.zeros((block.size, parameters.attempts), dtype=np.int64)
     passed = np.zeros(block.size, dtype=np.int64)
     attempt(
         *(block.offsets, cells, cumulative, bins, parameters.cells, parameters.attempts, parameters.k),
         *(rate.numerator, rate.denominator, failure.numerator, failure.denominator),
         *(streams.key, streams.nonces(block.names, block.first), 0, block.size, drawn, passed),
     )
-    return drawn, passed
+    return centre_of(drawn, parameters.range, parameters.cells), passed
 
 
 @lru_cache(maxsize=256)

@@ -139,7 +139,7 @@ class Basic(ReleaseMethod):
         return Release(
             objects=claims.objects,
             offsets=np.concatenate([[0], np.cumsum(claims.counts())]),
-            values=engine.collect(values),
+            values=values,
             statuses=np.full(claims.object_count, Status.released, dtype=np.int8),
             method=self.name,
             parameters=self.to_dict(),

@@ -24,7 +24,6 @@ import numpy as np
 from crowdveil.accounting import basic_composition
 from crowdveil.accounting.events import Event
 from crowdveil.accounting.rounding import up
-from crowdveil.arrays import Floats
 from crowdveil.claims import Claims
 from crowdveil.engines import Engine, Kept, LocalEngine
 from crowdveil.errors import ParameterError
@@ -337,7 +336,7 @@ def fit(
         values, densities = DensityPosterior(noisy, objects, rng=rng, engine=engine).draw(
             count, rng=rng, background=parameters.background, keep=keep
         )
-    drawn = engine.collect(values)
+    drawn = engine.flat(values, np.full(claims.object_count, count))
     return Fit(_published(claims, drawn, parameters, seeded=not rng.private), densities, noisy)
 
 
@@ -398,13 +397,13 @@ def private_part(
     return Transcript(near, noisy, weighted)
 
 
-def _published(claims: Claims, values: Floats, parameters: Certified, *, seeded: bool) -> Release:
-    count, per_object = values.shape
+def _published(claims: Claims, values: Kept, parameters: Certified, *, seeded: bool) -> Release:
+    count = claims.object_count
     pattern = Pattern.of(claims)
     return Release(
         objects=claims.objects,
-        offsets=np.arange(count + 1, dtype=np.int64) * per_object,
-        values=values.ravel(),
+        offsets=np.arange(count + 1, dtype=np.int64) * parameters.per_object,
+        values=values,
         statuses=np.full(count, Status.released, dtype=np.int8),
         method=parameters.name,
         parameters=parameters.to_dict(),

@@ -20,7 +20,7 @@ import numpy as np
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
-from crowdveil.engines import Block, ByClaim, ByObject, Engine
+from crowdveil.engines import Block, ByClaim, ByObject, Engine, Kept
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Deniability, NoGuarantee, rational
 from crowdveil.kernels import candidates
@@ -96,7 +96,7 @@ def draw(
     rng: Randomness,
     engine: Engine,
     tested: bool = True,
-) -> tuple[Ints, Floats, np.ndarray[tuple[int], np.dtype[np.int8]]]:
+) -> tuple[Ints, Kept, np.ndarray[tuple[int], np.dtype[np.int8]]]:
     """Offsets and values of the released claims, and a status for each object.
 
     Candidates outside `limits` count as failed tries. `tested=False` skips the test: it measures what the
@@ -105,23 +105,21 @@ def draw(
     check_per_object(per_object)
     if len(weights.combined) != len(claims) or len(weights.bandwidth) != claims.object_count:
         raise ParameterError("these weights belong to other claims")
-    values, passed = engine.map(
+    values, passing = engine.map(
         *("synthetic claims", claims, _through_test),
         _Tries(test, per_object, limits, rng.all_streams(purpose=purpose), tested),
         *(ByClaim(weights.combined), ByObject(weights.bandwidth)),
         per=("object", "object"),
         operations=float(len(claims)) * TRIES_PER_CLAIM * per_object,
     )
-    out, passed, bandwidth = map(engine.collect, (values, passed, weights.bandwidth))
+    passed, bandwidth = map(engine.collect, (passing, weights.bandwidth))
     count = claims.object_count
     statuses = np.full(count, Status.released, dtype=np.int8)
     statuses[passed < per_object] = Status.shortfall
     statuses[bandwidth == 0] = Status.constant
     statuses[claims.counts() < max(test.k, 2)] = Status.too_few
     offsets = np.concatenate([[0], np.cumsum(passed)]).astype(np.int64)
-    complete = bool((passed == per_object).all())
-    values = out.ravel() if complete else out[np.arange(per_object) < passed[:, None]]
-    return offsets, values, statuses
+    return offsets, engine.flat(values, passed), statuses
 
 
 class _Tries(NamedTuple):
@@ -139,7 +137,7 @@ def _through_test(block: Block, tries: _Tries, combined: Floats, bandwidth: Floa
     test, streams = tries.test, tries.streams
     low, high = (-inf, inf) if tries.limits is None else (tries.limits.low, tries.limits.high)
     rate = rational(test.epsilon0, what="epsilon0")
-    out = np.empty((block.size, tries.per_object))
+    out = np.zeros((block.size, tries.per_object))
     passed = np.zeros(block.size, dtype=np.int64)
     candidates.draw_through_test(
         *(block.offsets, block.values, combined, bandwidth, low, high, test.k, test.gamma),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
+from crowdveil.engines import Engine, Kept
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import SEEDED, Promise
 
@@ -43,15 +44,15 @@ def check_per_object(per_object: int) -> None:
 class Release:
     """Synthetic claims by object (ascending values, without users) and their promise.
 
-    Object i's claims are `values[offsets[i]:offsets[i + 1]]`. `statuses` and `weights` (the reliability
-    weights of PrisCrowd) are private: they are for the steward and are not published. `seeded` is true if the
-    draws can be repeated from a seed; such a release promises nothing. `synthetic` is false if each value is
-    one claim with noise.
+    Object i's claims are `values[offsets[i]:offsets[i + 1]]`; an engine may keep the values elsewhere.
+    `statuses` and `weights` (the reliability weights of PrisCrowd) are private: they are for the steward and
+    are not published. `seeded` is true if the draws can be repeated from a seed; such a release promises
+    nothing. `synthetic` is false if each value is one claim with noise.
     """
 
     objects: pl.Series  # names of the N objects, ascending
     offsets: Ints  # (N + 1,)
-    values: Floats
+    values: Kept  # by value
     statuses: NDArray[np.int8]  # (N,), a Status each
     method: str
     parameters: Mapping[str, Any]  # of the method; public
@@ -68,29 +69,25 @@ class Release:
             object.__setattr__(self, "user_promise", self.user_promise and SEEDED)
 
     def __len__(self) -> int:
-        return int(self.values.size)
+        return int(self.offsets[-1])
 
     def of(self, index: int) -> Floats:
-        """The released claims of object number `index`."""
-        return self.values[self.offsets[index] : self.offsets[index + 1]]
+        """The released claims of object number `index`, where the values are at hand."""
+        values: Floats = self.values[self.offsets[index] : self.offsets[index + 1]]
+        return values
+
+    def some(self, rows: Sequence[int], engine: Engine) -> list[Floats]:
+        """The released claims of each of these objects, whose numbers ascend, wherever the values are."""
+        numbers = np.array(rows, dtype=np.int64)
+        if not numbers.size:
+            return []
+        together = engine.collect(self.values, numbers, self.offsets)
+        return np.split(together, np.cumsum(np.diff(self.offsets)[numbers])[:-1])
 
     def to_frame(self) -> pl.DataFrame:
-        """The published table, with columns `object` and `value`."""
+        """The published table, with columns `object` and `value`, where the values are at hand."""
         codes = np.repeat(np.arange(len(self.objects)), np.diff(self.offsets))
-        return pl.DataFrame({"object": self.objects.gather(codes), "value": self.values})
-
-    def parts(self, rows: int) -> Iterator[pl.DataFrame]:
-        """`to_frame` in parts of complete objects, about `rows` rows each; at least one part."""
-        first = 0
-        while True:
-            reached = int(np.searchsorted(self.offsets, self.offsets[first] + rows, side="right")) - 1
-            last = min(len(self.objects), max(first + 1, reached))
-            codes = np.repeat(np.arange(first, last), np.diff(self.offsets[first : last + 1]))
-            values = self.values[self.offsets[first] : self.offsets[last]]
-            yield pl.DataFrame({"object": self.objects.gather(codes), "value": values})
-            first = last
-            if first == len(self.objects):
-                return
+        return pl.DataFrame({"object": self.objects.gather(codes), "value": self.values[:]})
 
     def status_counts(self) -> dict[str, int]:
         """The number of objects by status."""

@@ -24,7 +24,7 @@ from scipy.special import gammaln
 from crowdveil.accounting import smallest_epsilon
 from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.claims import Claims
-from crowdveil.engines import Block, Engine
+from crowdveil.engines import Block, Engine, Kept
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, Promise, rational
 from crowdveil.kernels.smoothed import draw_smoothed
@@ -82,13 +82,13 @@ class DrawnOnGrid(ReleaseMethod):
             ),
         )
 
-    def published(self, claims: Claims, counts: Ints, drawn: Ints, *, seeded: bool) -> Release:
-        """The release of the cells `drawn`, of which object i has `counts[i]`, possibly 0."""
+    def published(self, claims: Claims, counts: Ints, values: Kept, *, seeded: bool) -> Release:
+        """The release of these values, of which object i has `counts[i]`, possibly 0."""
         pattern = Pattern.of(claims)
         return Release(
             objects=claims.objects,
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            values=centre_of(drawn, self.range, self.cells),
+            values=values,
             statuses=np.where(counts > 0, Status.released, Status.shortfall).astype(np.int8),
             method=self.name,
             parameters=self.to_dict(),
@@ -224,12 +224,12 @@ class Smoothed(DrawnOnGrid):
             *("smoothed claims", claims, _drawn, (self, rng.all_streams(purpose=self.name))),
             operations=10.0 * objects * per_object,
         )
-        drawn = engine.collect(kept)
-        return self.published(claims, np.full(objects, per_object), drawn.ravel(), seeded=not rng.private)
+        counts = np.full(objects, per_object)
+        return self.published(claims, counts, engine.flat(kept, counts), seeded=not rng.private)
 
 
-def _drawn(block: Block, shared: tuple[Smoothed, Streams]) -> tuple[Ints]:
-    """The cells that were drawn for each object."""
+def _drawn(block: Block, shared: tuple[Smoothed, Streams]) -> tuple[Floats]:
+    """The values that were drawn for each object."""
     parameters, streams = shared
     cells = cell_of(block.values, parameters.range, parameters.cells)
     weights, lam = law(parameters), rational(parameters.lam, what="lam")
@@ -239,7 +239,7 @@ def _drawn(block: Block, shared: tuple[Smoothed, Streams]) -> tuple[Ints]:
         *(lam.numerator, lam.denominator, streams.key, streams.nonces(block.names, block.first)),
         *(0, block.size, drawn),
     )
-    return (drawn,)
+    return (centre_of(drawn, parameters.range, parameters.cells),)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdveil.arrays import Floats
+from crowdveil.arrays import Flags, Floats, Ints
 from crowdveil.certificates.certificate import of_release
 from crowdveil.claims import Claims
+from crowdveil.engines import Block, ByClaim, Engine
 from crowdveil.evaluation.release_measures import silverman, theorem1_bound
 from crowdveil.releases.density import curve, support, weighted_bandwidth
 from crowdveil.releases.result import Release, Status
@@ -27,12 +28,16 @@ MOST_DRAWN = 10_000  # claims of an object in a chart
 OUTLIER_SHARE = 0.25  # a claim is marked as an outlier below this share of an equal weight
 
 
-def public_page(release: Release) -> str:
+def public_page(release: Release, engine: Engine) -> str:
     """The public page: the promise and a summary of the released claims."""
     counts = np.diff(release.offsets)
     drawn = np.flatnonzero(counts >= 2)[:PICTURES].tolist()
-    rows = [_summary(release, int(i)) for i in np.flatnonzero(counts)[:ROWS_SHOWN]]
-    pictures = _released_pictures([release.of(i) for i in drawn], declared_range(release))
+    listed = np.flatnonzero(counts)[:ROWS_SHOWN].tolist()
+    rows = [
+        _summary(release.objects[i], values)
+        for i, values in zip(listed, release.some(listed, engine), strict=True)
+    ]
+    pictures = _released_pictures(release.some(drawn, engine), declared_range(release))
     return (
         environment()
         .get_template("public.html")
@@ -53,12 +58,11 @@ def declared_range(release: Release) -> tuple[float, float] | None:
     return None if declared is None else (float(declared[0]), float(declared[1]))
 
 
-def _summary(release: Release, index: int) -> dict[str, Any]:
-    values = release.of(index)
+def _summary(name: str | int, values: Floats) -> dict[str, Any]:
     low, median, high = np.quantile(values, [0.1, 0.5, 0.9]).tolist()
     shown = interval(median, low, high)
     return {
-        "object": release.objects[index],
+        "object": name,
         "claims": values.size,
         "median": median,
         "low": low,
@@ -105,7 +109,7 @@ def shared_top(tops: Sequence[float]) -> float | None:
     return max(tops) if tops and max(tops) <= 4 * min(tops) else None
 
 
-def steward_page(release: Release, claims: Claims) -> str:
+def steward_page(release: Release, claims: Claims, engine: Engine) -> str:
     """The steward's private page: statuses, users' weights, densities of raw claims, outliers."""
     counts, weights = claims.counts(), release.weights
     status_names = [Status(code).name for code in release.statuses[:ROWS_SHOWN]]
@@ -123,7 +127,7 @@ def steward_page(release: Release, claims: Claims) -> str:
             objects=len(claims.objects),
             users=len(claims.users),
             claims=len(claims),
-            pictures=_case_pictures(release, claims, weights),
+            pictures=_case_pictures(release, claims, engine),
             reliability=None
             if weights is None or np.ptp(weights.user) == 0
             else _reliability(claims, weights),
@@ -150,22 +154,24 @@ def _reliability(claims: Claims, weights: Weights) -> dict[str, Any]:
     }
 
 
-def _case_pictures(release: Release, claims: Claims, weights: Weights | None) -> list[dict[str, Any]]:
+def _case_pictures(release: Release, claims: Claims, engine: Engine) -> list[dict[str, Any]]:
     """Cases of the objects with the most outliers or, without weights, with the most claims."""
-    counts = claims.counts()
-    scores = counts
-    if weights is not None:
-        outliers = weights.combined * np.repeat(counts, counts) < OUTLIER_SHARE
-        scores = np.add.reduceat(outliers.astype(np.int64), claims.offsets[:-1])
-    varied = np.zeros(counts.size, dtype=np.bool_)
-    claimed = np.flatnonzero(counts)
-    varied[claimed] = claims.values[claims.offsets[claimed]] != claims.values[claims.offsets[claimed + 1] - 1]
+    weights = () if release.weights is None else (ByClaim(release.weights.combined),)
+    counted = engine.map(
+        *("cases", claims, _varied_and_outlying, None, *weights),
+        per=("object", "object"),
+        operations=float(len(claims)),
+    )
+    varied, outliers = map(engine.collect, counted)
+    scores = outliers if weights else claims.counts()
     shown = (release.statuses == Status.released) & varied
-    order = np.argsort(np.where(shown, -scores, 1), kind="stable")[:PICTURES].tolist()
-    within = declared_range(release)
-    cases = [_case(release, claims, weights, i, within) for i in order if shown[i]]
+    order = [
+        i for i in np.argsort(np.where(shown, -scores, 1), kind="stable")[:PICTURES].tolist() if shown[i]
+    ]
+    by_object = _cases(release, claims, sorted(order), engine)
+    cases = [by_object[i] for i in order]
     tops = [max(float(heights.max()) for heights in case["curves"].values()) for case in cases]
-    top = shared_top(tops) if within is not None else None
+    top = shared_top(tops) if declared_range(release) is not None else None
     return [
         {
             **case,
@@ -175,38 +181,85 @@ def _case_pictures(release: Release, claims: Claims, weights: Weights | None) ->
     ]
 
 
-def _case(
-    release: Release,
-    claims: Claims,
-    weights: Weights | None,
-    index: int,
+def _varied_and_outlying(block: Block, _: None, combined: Floats | None = None) -> tuple[Flags, Ints]:
+    """Whether the claims about each object differ, and how many are outliers by these weights."""
+    counts = np.diff(block.offsets)
+    claimed, varied = np.flatnonzero(counts), np.zeros(block.size, dtype=np.bool_)
+    varied[claimed] = block.values[block.offsets[claimed]] != block.values[block.offsets[claimed + 1] - 1]
+    outliers = np.zeros(block.size, dtype=np.int64)
+    if combined is not None:
+        owners = np.repeat(np.arange(block.size), counts)
+        outliers = np.bincount(owners[combined * counts[owners] < OUTLIER_SHARE], minlength=block.size)
+    return varied, outliers.astype(np.int64)
+
+
+def _cases(release: Release, claims: Claims, rows: list[int], engine: Engine) -> dict[int, dict[str, Any]]:
+    """The case of each of these objects, whose numbers ascend."""
+    if not rows:
+        return {}
+    numbers, within = np.array(rows, dtype=np.int64), declared_range(release)
+    picked, released = claims.picked(numbers), release.some(rows, engine)
+    if release.weights is None:
+        return {
+            i: {"object": picked.objects[at], "claims": int(picked.counts()[at])}
+            | _plain_case(picked.of(at), released[at], within)
+            for at, i in enumerate(rows)
+        }
+    offsets = np.concatenate([[0], np.cumsum(claims.counts())])
+    combined = engine.collect(release.weights.combined, numbers, offsets)
+    bandwidths = engine.collect(release.weights.bandwidth, numbers)
+    cases = {}
+    for at, i in enumerate(rows):
+        own = slice(picked.offsets[at], picked.offsets[at + 1])
+        by_user = release.weights.user[picked.user_codes[own]]
+        bandwidth = float(bandwidths[at])
+        case = _weighted_case(picked.of(at), by_user, combined[own], bandwidth, released[at], within)
+        cases[i] = {"object": picked.objects[at], "claims": int(picked.counts()[at])} | case
+    return cases
+
+
+def _plain_case(x: Floats, released: Floats, within: tuple[float, float] | None) -> dict[str, Any]:
+    """One object's claims, and their density beside that of the released ones."""
+    x = x[:: 1 + x.size // MOST_DRAWN]  # x ascends, so this is an evenly spaced sample
+    h = silverman(x, 0.0)
+    points = _points(x, h, within)
+    curves = {"uniform": curve(points, x, None, h)}
+    return {
+        "points": points,
+        "curves": curves | _released_curve(points, released, silverman(released, 1e-3 * h)),
+        "marks": x,
+        "outlying": np.zeros(x.size, dtype=np.bool_),
+    }
+
+
+def _weighted_case(
+    x: Floats,
+    by_user: Floats,
+    combined: Floats,
+    h: float,
+    released: Floats,
     within: tuple[float, float] | None,
 ) -> dict[str, Any]:
     """One object's claims and densities: uniform, global only, combined and released."""
-    x, released = claims.of(index), release.of(index)
-    case: dict[str, Any] = {"object": claims.objects[index], "claims": int(x.size)}
-    outliers = np.zeros(x.size, dtype=np.bool_)
-    if weights is None:
-        x = x[:: 1 + x.size // MOST_DRAWN]  # x ascends, so this is an evenly spaced sample
-        outliers = outliers[: x.size]
-        h = silverman(x, 0.0)
-        points = _points(x, h, within)
-        curves = {"uniform": curve(points, x, None, h)}
-        h_released = silverman(released, 1e-3 * h)
-    else:
-        own = slice(claims.offsets[index], claims.offsets[index + 1])
-        combined = weights.combined[own]
-        h = h_released = float(weights.bandwidth[index])
-        points = _points(x, h, within)
-        _, curves = case_curves(x, weights.user[claims.user_codes[own]], combined, h, points)
-        outliers = combined * x.size < OUTLIER_SHARE
-        case |= {"outliers": int(outliers.sum()), "bandwidth": h}
-        if x.size <= LARGEST_FOR_BOUND:
-            case["bound"] = theorem1_bound(x, combined, h, max(1, released.size))
-    if released.size:
-        curves["released"] = curve(points, released, None, h_released)
+    points = _points(x, h, within)
+    _, curves = case_curves(x, by_user, combined, h, points)
+    outliers = combined * x.size < OUTLIER_SHARE
+    case: dict[str, Any] = {"outliers": int(outliers.sum()), "bandwidth": h}
+    if x.size <= LARGEST_FOR_BOUND:
+        case["bound"] = theorem1_bound(x, combined, h, max(1, released.size))
     sample = slice(None, None, 1 + x.size // MOST_DRAWN)
-    return {**case, "points": points, "curves": curves, "marks": x[sample], "outlying": outliers[sample]}
+    return {
+        **case,
+        "points": points,
+        "curves": curves | _released_curve(points, released, h),
+        "marks": x[sample],
+        "outlying": outliers[sample],
+    }
+
+
+def _released_curve(points: Floats, released: Floats, h: float) -> dict[str, Floats]:
+    """The density of the released claims, if there are any."""
+    return {"released": curve(points, released, None, h)} if released.size else {}
 
 
 def _points(x: Floats, h: float, within: tuple[float, float] | None) -> Floats:

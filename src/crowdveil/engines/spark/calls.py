@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crowdveil.arrays import Ints, frozen
-from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, Function, Part, Per
+from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, ByValue, Function, Part, Per
 from crowdveil.engines.spark import users
 from crowdveil.engines.spark.blocks import exchanged, numbered, single, zipped
 from crowdveil.engines.spark.cluster import Cluster
@@ -35,6 +35,7 @@ class SparkKept:
     stage: str
 
     def __len__(self) -> int:
+        assert self.per != "value"  # which has as many as there are
         return self.table.object_count if self.per == "object" else len(self.table)
 
 
@@ -226,6 +227,6 @@ def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]
         elif isinstance(part, ByObject):
             by_object[number] = table.cluster.broadcast(part.numbers)
         else:
-            assert isinstance(part, ByClaim)
-            raise TypeError("arrays by claim stay with the blocks")
+            assert isinstance(part, ByClaim | ByValue)
+            raise TypeError("numbers by claim or value stay with the blocks")
     return _Given(by_user, by_object, places), zipped(table.blocks, rdds)

@@ -20,6 +20,7 @@ import numpy as np
 
 from crowdveil.engines.engine import Array, Progress
 from crowdveil.engines.local import silent
+from crowdveil.engines.spark.writing import check_place
 from crowdveil.errors import MissingExtra, ParameterError
 from crowdveil.version import __version__
 
@@ -72,6 +73,11 @@ class Cluster:
             self._bytes -= np.dtype(kind).itemsize * int(np.prod(shape))
             oldest.unpersist()  # workers fetch it again if they must
         return self._sent[key]
+
+    def check_place(self, folder: Path) -> None:
+        """Raise `OutputError` if some worker does not write into this very folder."""
+        if not _is_local(self.context.master):
+            check_place(self.context, folder)
 
     @contextmanager
     def watched(self, stage: str) -> Iterator[None]:
@@ -134,8 +140,8 @@ def connected(
     return cluster
 
 
-def _is_local(master: str) -> bool:
-    return master.startswith("local")
+def _is_local(master: str | None) -> bool:
+    return master is not None and master.startswith("local")
 
 
 def _memory(master: str) -> dict[str, str]:

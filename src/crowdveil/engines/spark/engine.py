@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crowdveil.arrays import Ints
-from crowdveil.engines.engine import Add, Array, Function, Judge, Part, Per, Progress
-from crowdveil.engines.local import LocalEngine
+from crowdveil.engines.engine import (
+    Add,
+    Array,
+    Block,
+    ByObject,
+    Function,
+    Judge,
+    Part,
+    Per,
+    Progress,
+    Rows,
+)
+from crowdveil.engines.local import LocalEngine, flattened
 from crowdveil.engines.spark.blocks import kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
+from crowdveil.engines.spark.writing import written
 
 
 class SparkEngine:
@@ -82,14 +95,42 @@ class SparkEngine:
         columns = zip(*(arrays[part] for part in sorted(arrays)), strict=True)
         return totals, tuple(np.concatenate(each) for each in columns)
 
-    def collect(self, kept: SparkKept | Array, rows: Ints | None = None) -> Array:
-        """Numbers that are kept with the blocks, as one array: all of them, or the rows of some objects."""
+    def flat(self, kept: SparkKept, counts: Ints) -> SparkKept:
+        """The first `counts[i]` numbers of row i, for all objects: numbers by value."""
+        (flat,) = self.map(
+            kept.stage, kept.table, _flattened, None, ByObject(kept), ByObject(counts), per=("value",)
+        )
+        return flat
+
+    def collect(
+        self, kept: SparkKept | Array, rows: Ints | None = None, offsets: Ints | None = None
+    ) -> Array:
+        """Numbers that are kept with the blocks, as one array: all of them, or those of some objects."""
         if not isinstance(kept, SparkKept):
-            return kept if rows is None else kept[rows]
-        firsts = kept.table.firsts
+            return self._here.collect(kept, rows, offsets)
+        wanted = None if rows is None else _places(kept.table.firsts, rows, offsets)
         with self.cluster.watched(kept.stage):
-            found = kept.arrays.mapPartitionsWithIndex(partial(_rows, kept.which, rows, firsts)).collect()
+            found = kept.arrays.mapPartitionsWithIndex(partial(_picked, kept.which, wanted)).collect()
         return np.concatenate([each for each in found if each is not None])
+
+    def write(
+        self,
+        stage: str,
+        table: SparkClaims,
+        rows: Rows,
+        *parts: Part,
+        path: Path,
+        offsets: Ints,  # noqa: ARG002, a block is a file
+        metadata: Mapping[str, str],
+    ) -> None:
+        """Write a folder with a Parquet file for each block, where the workers are."""
+        path.mkdir()
+        with self.cluster.watched(stage):
+            called(table, written, (rows, str(path), dict(metadata)), parts).foreach(_nothing)
+
+    def check_place(self, folder: Path) -> None:
+        """Raise `OutputError` if some worker does not write into this very folder."""
+        self.cluster.check_place(folder)
 
     def spread(
         self,
@@ -103,12 +144,30 @@ class SparkEngine:
         self._here.spread(stage, count, work, operations=operations)
 
 
-def _rows(
-    which: int, rows: Ints | None, firsts: Sequence[int], part: int, found: Iterable[Any]
+def _flattened(_: Block, __: None, rows: Array, counts: Ints) -> tuple[Array]:
+    return (flattened(rows, counts),)
+
+
+def _places(firsts: Sequence[int], rows: Ints, offsets: Ints | None) -> dict[int, list[tuple[int, int]]]:
+    """For each block that has some of these objects: where their numbers begin and end in the block."""
+    ends = np.arange(firsts[-1] + 1) if offsets is None else offsets
+    wanted: dict[int, list[tuple[int, int]]] = {}
+    for row, part in zip(rows.tolist(), np.searchsorted(firsts, rows, side="right").tolist(), strict=True):
+        begin = ends[firsts[part - 1]]
+        wanted.setdefault(part - 1, []).append((int(ends[row] - begin), int(ends[row + 1] - begin)))
+    return wanted
+
+
+def _picked(
+    which: int, wanted: Mapping[int, list[tuple[int, int]]] | None, part: int, found: Iterable[Any]
 ) -> Iterator[Array | None]:
     for arrays in found:
-        if arrays is None or rows is None:
+        if arrays is None or wanted is None:
             yield None if arrays is None else arrays[which]
         else:
-            own = rows[(rows >= firsts[part]) & (rows < firsts[part + 1])] - firsts[part]
-            yield arrays[which][own]
+            each = arrays[which]
+            yield np.concatenate([each[:0], *(each[begin:end] for begin, end in wanted.get(part, []))])
+
+
+def _nothing(_: Any) -> None:
+    """Let a call run for what it does."""
