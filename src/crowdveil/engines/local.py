@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from crowdveil.arrays import Ints, frozen
-from crowdveil.claims import Claims, Objects, ranges
+from crowdveil.claims import Claims, ClaimsByUser, Objects, ranges
 from crowdveil.engines.engine import (
     Add,
     Array,
@@ -35,7 +35,7 @@ from crowdveil.engines.engine import (
 )
 from crowdveil.engines.threads import on_threads, thread_count
 
-LocalTable = Claims | Objects
+LocalTable = Claims | ClaimsByUser | Objects
 Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
