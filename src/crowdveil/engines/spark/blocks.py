@@ -5,15 +5,53 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from crowdveil.arrays import Codes
+import numpy as np
+
+from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Block
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
+    from crowdveil.engines.spark.cluster import Cluster
+
 Split = Callable[[int, Any], Iterator[tuple[int, Any]]]
+
+
+class Table(Protocol):
+    """Blocks on workers, and what whoever calls functions on them must know."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Where the blocks are."""
+
+    @property
+    def blocks(self) -> RDD[Any]:
+        """One Block for each partition, or None."""
+
+    @property
+    def firsts(self) -> list[int]:
+        """The number of each block's first object, and at the end that of all objects."""
+
+    @property
+    def user_ends(self) -> Ints:
+        """The ranges of users, by their numbers."""
+
+    @property
+    def routes(self) -> RDD[Any] | None:
+        """With many users: for each range, by block, which of them it asks for."""
+
+    @property
+    def object_count(self) -> int:
+        """The number of objects."""
+
+    @property
+    def user_count(self) -> int:
+        """The number of users."""
+
+    def __len__(self) -> int: ...
 
 
 def single(rdd: RDD[Any]) -> RDD[Any]:
@@ -89,3 +127,8 @@ def _forget_imports() -> None:
 def users_of(block: Block) -> Codes:
     """The users of all claims, by their numbers among all users."""
     return block.user_codes if block.users is None else block.users[block.user_codes]
+
+
+def owners(block: Block) -> Ints:
+    """The place in the block of each claim's object."""
+    return np.repeat(np.arange(block.size), np.diff(block.offsets))

@@ -13,13 +13,11 @@ import numpy as np
 from crowdveil.arrays import Ints, frozen
 from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, ByValue, Function, Part, Per
 from crowdveil.engines.spark import users
-from crowdveil.engines.spark.blocks import exchanged, numbered, single, zipped
+from crowdveil.engines.spark.blocks import Table, exchanged, numbered, single, zipped
 from crowdveil.engines.spark.cluster import Cluster
 
 if TYPE_CHECKING:
     from pyspark import RDD
-
-    from crowdveil.engines.spark.claims import SparkClaims
 
 LARGE = 100_000  # bytes: larger arrays that all blocks share are broadcast
 
@@ -31,7 +29,7 @@ class SparkKept:
     arrays: RDD[Any]  # a tuple of arrays for each partition, or None
     which: int
     per: Per
-    table: SparkClaims
+    table: Table
     stage: str
 
     def __len__(self) -> int:
@@ -39,7 +37,7 @@ class SparkKept:
         return self.table.object_count if self.per == "object" else len(self.table)
 
 
-def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[Part]) -> RDD[Any]:
+def called(table: Table, function: Function, shared: Any, parts: Sequence[Part]) -> RDD[Any]:
     """What the function returns for each block, or None where a partition has none."""
     sent = _Sent.of(table.cluster, shared)
     given, together = _given(table, parts)
@@ -57,7 +55,7 @@ def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[
 
 
 def summed(
-    table: SparkClaims, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+    table: Table, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """Totals over all blocks, and what `add` returned for each partition."""
     totals = _totals(table, size, add, shared, parts, alike=True)
@@ -72,7 +70,7 @@ FEW_TOTALS = 16  # that the driver adds itself
 
 
 def summed_by_user(
-    table: SparkClaims, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+    table: Table, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """As `summed`, with `width` totals for each user."""
     if table.routes is None:
@@ -108,7 +106,7 @@ def summed_by_user(
 
 
 def _totals(
-    table: SparkClaims,
+    table: Table,
     size: int,
     add: Callable[..., Any],
     shared: Any,
@@ -201,7 +199,7 @@ class _Given:
         return [frozen(found[number].view()) for number in range(len(found))]
 
 
-def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
+def _given(table: Table, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
     """Where blocks find their parts, and an RDD of (block, tuples of arrays)."""
     by_user: dict[int, Any] = {}
     by_object: dict[int, Any] = {}

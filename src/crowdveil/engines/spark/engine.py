@@ -23,9 +23,8 @@ from crowdveil.engines.engine import (
     Rows,
 )
 from crowdveil.engines.local import LocalEngine, flattened
-from crowdveil.engines.spark.blocks import kept
+from crowdveil.engines.spark.blocks import Table, kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
-from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.engines.spark.writing import written
 
@@ -41,7 +40,7 @@ class SparkEngine:
     def map(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         function: Function,
         shared: Any,
         *parts: Part,
@@ -55,7 +54,7 @@ class SparkEngine:
     def sum(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         size: int,
         add: Add,
         shared: Any,
@@ -69,7 +68,7 @@ class SparkEngine:
     def sum_by_user(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         width: int,
         add: Add,
         shared: Any,
@@ -83,7 +82,7 @@ class SparkEngine:
     def judge(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         judge: Judge,
         shared: Any,
         *parts: Part,
@@ -116,7 +115,7 @@ class SparkEngine:
     def write(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         rows: Rows,
         *parts: Part,
         path: Path,

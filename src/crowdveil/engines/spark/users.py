@@ -16,12 +16,10 @@ import numpy as np
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Array, Block
-from crowdveil.engines.spark.blocks import exchanged, kept, single, users_of
+from crowdveil.engines.spark.blocks import Table, exchanged, kept, single, users_of
 
 if TYPE_CHECKING:
     from pyspark import RDD
-
-    from crowdveil.engines.spark.claims import SparkClaims
 
 
 def ranges(count: int, parts: int) -> Ints:
@@ -59,7 +57,7 @@ def _routed(ends: Ints, _: int, own: Codes) -> Iterator[tuple[int, Codes]]:
         yield target, (own[begin:end] - ends[target]).astype(np.int32)
 
 
-def dealt(table: SparkClaims, vectors: Sequence[Array]) -> RDD[Any]:
+def dealt(table: Table, vectors: Sequence[Array]) -> RDD[Any]:
     """For each block a tuple of the parts of these arrays by user that its codes index."""
     assert table.routes is not None
     slices = [

@@ -1,0 +1,101 @@
+"""Spark draws the same noise as this machine, with few users and with many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from crowdveil.claims import Claims
+from crowdveil.engines import LocalEngine
+from crowdveil.engines.spark import Cluster, SparkClaims, SparkEngine, connected, lay_out
+from crowdveil.local import perturb
+from crowdveil.randomness import Randomness, Streams, seeded
+from every_device import MECHANISMS, digest, table
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Spark leaves sockets to the collector
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+FEW, MANY = 10_000, 0
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    found = connected("local[2]", settings={"spark.sql.shuffle.partitions": "3"})
+    yield found
+    found.spark.stop()
+
+
+def on_spark(cluster: Cluster, claims: Claims, most_broadcast: int = FEW) -> SparkClaims:
+    rows = {
+        "object": claims.objects.gather(claims.owners()).to_list(),
+        "user": claims.users.gather(claims.user_codes).to_list(),
+        "value": claims.values.tolist(),
+    }
+    frame = cluster.spark.createDataFrame(list(zip(*rows.values(), strict=True)), list(rows))
+    return lay_out(
+        *(cluster, frame),
+        object="object",
+        user="user",
+        value="value",
+        source="claims",
+        most_broadcast=most_broadcast,
+        blocks=3,
+    )
+
+
+def here(claims: Any) -> Claims:
+    """All claims, brought to the driver."""
+    found: Claims = claims.picked(np.arange(claims.object_count))
+    return found
+
+
+@pytest.mark.parametrize("most_broadcast", [FEW, MANY], ids=["few users", "many users"])
+@pytest.mark.parametrize("names", ["text", "numbers"])
+def test_spark_draws_what_this_machine_draws(cluster: Cluster, names: str, most_broadcast: int) -> None:
+    local = table(names)
+    claims = on_spark(cluster, local, most_broadcast)
+    for name in ("laplace", "per user, floor"):
+        whole, cut = (
+            perturb(cast("Claims", each), MECHANISMS[name], rng=seeded(4), engine=engine)
+            for each, engine in ((local, LocalEngine()), (claims, SparkEngine(cluster)))
+        )
+        assert digest(here(cut.claims)) == digest(whole.claims)
+        assert here(cut.claims).users.equals(whole.claims.users)
+        assert (cut.clamped, cut.claims_of_a_user) == (whole.clamped, whole.claims_of_a_user)
+        assert cut.promise == whole.promise
+
+
+class Known(Randomness):
+    """Randomness without a seed under a key that is known."""
+
+    def all_streams(self, *, purpose: str) -> Streams:
+        return Streams(np.arange(8, dtype=np.uint32), None, purpose.encode())
+
+
+def test_without_a_seed_no_two_users_share_a_stream_and_what_runs_again_draws_the_same(
+    cluster: Cluster,
+) -> None:
+    """Under a fresh key the numbers of users are what tells their streams apart."""
+    local, rng = table(), Known(None)
+    whole = perturb(local, MECHANISMS["laplace"], rng=rng)
+    cut = perturb(
+        cast("Claims", on_spark(cluster, local, MANY)),
+        MECHANISMS["laplace"],
+        rng=rng,
+        engine=SparkEngine(cluster),
+    )
+    assert digest(here(cut.claims)) == digest(whole.claims)
+    for rdd in cluster.context._jsc.getPersistentRDDs().values():  # type: ignore[union-attr]
+        rdd.unpersist()
+    assert digest(here(cut.claims)) == digest(whole.claims)
+
+
+@pytest.mark.parametrize("most_broadcast", [FEW, MANY], ids=["few users", "many users"])
+def test_caps_keep_the_same_claims(cluster: Cluster, most_broadcast: int) -> None:
+    local = table()
+    capped = on_spark(cluster, local, most_broadcast).capped(7)
+    assert digest(here(capped)) == digest(local.capped(7))
