@@ -89,7 +89,7 @@ def test_without_a_seed_no_two_users_share_a_stream_and_what_runs_again_draws_th
         engine=SparkEngine(cluster),
     )
     assert digest(here(cut.claims)) == digest(whole.claims)
-    for rdd in cluster.context._jsc.getPersistentRDDs().values():  # type: ignore[union-attr]
+    for rdd in cluster.context._jsc.getPersistentRDDs().values():
         rdd.unpersist()
     assert digest(here(cut.claims)) == digest(whole.claims)
 
