@@ -118,9 +118,13 @@ class Claims:
         """The values claimed about object number `index`, ascending."""
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
+    def outside(self, low: float, high: float) -> int:
+        """How many values lie outside [low, high]."""
+        return int(np.count_nonzero((self.values < low) | (self.values > high)))
+
     def clamped(self, low: float, high: float) -> tuple[Claims, int]:
         """The claims with values clamped to [low, high], and the number of values that were outside."""
-        outside = int(np.count_nonzero((self.values < low) | (self.values > high)))
+        outside = self.outside(low, high)
         if not outside:
             return self, 0
         users, values = self.user_codes.copy(), self.values.copy()
