@@ -8,21 +8,51 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from crowdveil.errors import ParameterError
+
 if TYPE_CHECKING:  # a command that computes nothing should start quickly
-    from crowdveil.engines import LocalEngine
+    from crowdveil.engines import Engine, LocalEngine, Progress
     from crowdveil.randomness import Randomness
+
+EVERY_CORE = "local[*]"  # the Spark of this machine
 
 
 @contextmanager
 def working(threads: int | None, *, bar: bool = True) -> Iterator[LocalEngine]:
-    """An engine whose progress shows as a bar on a terminal, and not at all in a pipe.
+    """The engine of this machine, with a bar as `progress_shown` has it."""
+    from crowdveil.engines import LocalEngine
+
+    with progress_shown(bar=bar) as show:
+        yield LocalEngine(threads, progress=show)
+
+
+@contextmanager
+def working_on(engine: str, master: str | None, threads: int | None, *, bar: bool = True) -> Iterator[Engine]:
+    """The engine that was asked for, with a bar as `progress_shown` has it; Spark ends with the block."""
+    if engine == "local":
+        if master is not None:
+            raise ParameterError("--master goes with --engine spark")
+        with working(threads, bar=bar) as here:
+            yield here
+        return
+    if threads is not None:
+        raise ParameterError(f"--threads goes with --engine local; Spark's are in --master local[{threads}]")
+    from crowdveil.engines.spark import SparkEngine, connected
+
+    with progress_shown(bar=bar) as show, connected(master or EVERY_CORE, progress=show) as cluster:
+        yield SparkEngine(cluster)
+
+
+@contextmanager
+def progress_shown(*, bar: bool = True) -> Iterator[Progress]:
+    """What shows progress as a bar on a terminal, and not at all in a pipe.
 
     Pass `bar=False` if a table may be written to the same terminal while the bar is there.
     """
-    from crowdveil.engines import LocalEngine
+    from crowdveil.engines.local import silent
 
     if not (bar and sys.stderr.isatty()):
-        yield LocalEngine(threads)
+        yield silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,7 +67,7 @@ def working(threads: int | None, *, bar: bool = True) -> Iterator[LocalEngine]:
         def show(stage: str, share: float) -> None:
             bars.update(task, description=stage, completed=share)
 
-        yield LocalEngine(threads, progress=show)
+        yield show
 
 
 @cache

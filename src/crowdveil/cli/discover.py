@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from crowdveil.cli.options import Force, Json, ObjectColumn, Threads, UserColumn, ValueColumn
+from crowdveil.cli.options import (
+    EngineName,
+    Force,
+    Json,
+    Master,
+    ObjectColumn,
+    Threads,
+    UserColumn,
+    ValueColumn,
+)
 from crowdveil.errors import ParameterError
 from crowdveil.truth.registry import DEFAULTS, METHODS, Input
 
@@ -53,6 +62,8 @@ def discover(
     object: ObjectColumn = None,
     user: UserColumn = None,
     value: ValueColumn = None,
+    engine: EngineName = "local",
+    master: Master = None,
     threads: Threads = None,
     force: Force = False,
     as_json: Json = False,
@@ -66,14 +77,14 @@ def discover(
 
     Example: crowdveil discover claims.csv -o truths.csv
     """
-    from crowdveil.cli.console import say, say_json, warn, working
+    from crowdveil.cli.console import say, say_json, warn, working_on
     from crowdveil.files.writing import STDOUT
     from crowdveil.operations.discover import discover as discover_truths
 
     on_stdout = out == STDOUT
     if as_json and on_stdout:
         raise ParameterError("--json and truths on standard output exclude each other: add -o PATH")
-    with working(threads, bar=not (on_stdout and sys.stdout.isatty())) as engine:
+    with working_on(engine, master, threads, bar=not (on_stdout and sys.stdout.isatty())) as chosen:
         discovered = discover_truths(
             claims,
             out=out,
@@ -87,7 +98,7 @@ def discover(
             user=user,
             value=value,
             force=force,
-            engine=engine,
+            engine=chosen,
         )
     for warning in discovered.warnings:
         warn(warning)

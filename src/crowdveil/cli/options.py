@@ -20,6 +20,13 @@ Seed = Annotated[
     int | None, typer.Option(help="Repeatable draws. The result is marked NOT PRIVATE.", show_default=False)
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads to use (default: all cores).")]
+EngineName = Annotated[
+    Literal["local", "spark"], typer.Option("--engine", help="Where the work is done; see docs/scaling.md.")
+]
+Master = Annotated[
+    str | None,
+    typer.Option(help="--engine spark: Spark's master [local[*]].", metavar="URL", show_default=False),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Where to write.", metavar="PATH")]

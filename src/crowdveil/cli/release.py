@@ -10,8 +10,10 @@ import typer
 from crowdveil.cli import release_options as options
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
 from crowdveil.cli.options import (
+    EngineName,
     Force,
     Json,
+    Master,
     ObjectColumn,
     Out,
     Seed,
@@ -24,6 +26,9 @@ from crowdveil.cli.release_parameters import parameters_for
 
 if TYPE_CHECKING:
     from crowdveil.operations.release import Released
+
+
+_FILES = ("public.html", "claims.csv", "claims.parquet", "certificate.json")
 
 
 def release(
@@ -62,6 +67,9 @@ def release(
     dataset: Dataset = None,
     budget: Budget = None,
     seed: Seed = None,
+    csv: options.Csv = None,
+    engine: EngineName = "local",
+    master: Master = None,
     threads: Threads = None,
     force: Force = False,
     as_json: Json = False,
@@ -74,7 +82,7 @@ def release(
     Example: crowdveil release claims.csv --object drug --user patient --value severity --range 0:10
     --epsilon 1 -o out
     """
-    from crowdveil.cli.console import announce_compiling, randomness, warn, working
+    from crowdveil.cli.console import announce_compiling, randomness, warn, working_on
     from crowdveil.files import read_names
     from crowdveil.operations.release import release as run
 
@@ -105,19 +113,21 @@ def release(
     }
     parameters = parameters_for(method, {name: v for name, v in given.items() if v is not None})
     announce_compiling()
-    with working(threads) as engine:
+    account = account_of(ledger, dataset, claims, budget)
+    with working_on(engine, master, threads) as chosen:
         released = run(
             claims,
             parameters,
             out,
-            account_of(ledger, dataset, claims, budget),
+            account,
             columns={"object": object, "user": user, "value": value},
             rng=randomness(seed),
-            engine=engine,
+            engine=chosen,
             insist=insist,
             force=force,
             spread=spread,
             objects_file=objects,
+            csv=csv,
             tell=warn,
         )
     _show(released, as_json=as_json)
@@ -150,7 +160,7 @@ def _show(released: Released, *, as_json: bool) -> None:
         say(f"  {level['sentence']}")
     if result["cap"] is not None:
         say(f"Of each person at most {result['cap']} claims were used, chosen without looking at values.")
-    files = "public.html, claims.csv, claims.parquet, certificate.json"
+    files = ", ".join(name for name in _FILES if (released.out / name).exists())
     say(f"\n{'NOT PRIVATE ' if result['seeded'] else 'to publish  '} {result['out']}/: {files}")
     weights = "" if released.release.weights is None else ", weights.csv"
     say(f"for you only {result['private_out']}/: steward.html, statuses.csv{weights}")

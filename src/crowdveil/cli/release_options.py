@@ -76,5 +76,11 @@ Delta = Annotated[float | None, typer.Option(help="smoothed, attempts [1e-6]; ce
 Lam = Annotated[float | None, typer.Option(help="smoothed: share of draws from no claim [0.2].")]
 Attempts = Annotated[int | None, typer.Option(help="attempts: tries for each object [5].")]
 Eta = Annotated[float | None, typer.Option(help="attempts: share of tries made to fail [0.1].")]
+Csv = Annotated[
+    bool | None,
+    typer.Option(
+        "--csv/--no-csv", help="Write claims.csv [up to 10 million released claims].", show_default=False
+    ),
+]
 Loss = Annotated[Literal["mean", "sum"] | None, typer.Option(help="A user's loss over its claims [mean].")]
 Normaliser = Annotated[Literal["sum", "max"] | None, typer.Option(help="What losses are divided by [sum].")]

@@ -21,9 +21,10 @@ from crowdveil.claims import Claims, refuse, similar_names
 from crowdveil.client.delivery import TOKEN, Person
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import read_frame
-from crowdveil.files.reading import STDIN, as_text, read_columns
+from crowdveil.files.reading import as_text, read_columns
 from crowdveil.operations.raw_claims import SIMILAR_NAMES, read_raw_claims
 from crowdveil.records import Records, Schema
+from crowdveil.sources import STDIN
 
 NAMES_OF_PEOPLE = ("user", "participant", "person", "id")
 WHO = (

@@ -22,12 +22,13 @@ from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.certificates import in_parquet, metadata_of, told_by_parquet
 from crowdveil.files.exact_paths import read_parquet, scan_parquet
 from crowdveil.files.places import File
-from crowdveil.files.reading import STDIN, has_parquet_magic
+from crowdveil.files.reading import has_parquet_magic
 from crowdveil.files.reservation import Reservation, reserved
 from crowdveil.files.writing import is_parquet
 from crowdveil.local.description import Description
 from crowdveil.local.reports import CellMechanism, Reports
 from crowdveil.signing import SigningKey
+from crowdveil.sources import STDIN
 
 
 def reserved_cell_reports(path: str, *, force: bool) -> AbstractContextManager[Reservation]:

@@ -31,11 +31,11 @@ from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.files.writing import STDOUT, check_stdout, is_parquet, write_to_stdout
 from crowdveil.plain_data import to_json
 from crowdveil.signing import SigningKey
+from crowdveil.sources import STDIN
 
 KEY = "crowdveil"  # of the Parquet metadata
 BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of noisy claims, of records
 LARGEST_FILE = 2**26  # reports name all of their objects
-STDIN = "-"
 _PARQUET = b"PAR1"  # how such a file begins
 _LEVEL = 6  # of compression, as gzip has it
 

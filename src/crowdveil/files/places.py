@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from crowdveil.errors import OutputError
 
 _STDOUT = Path("/dev/stdout")  # may lead to a file
+PART = re.compile(r"part-\d+\.parquet")  # a file of a table that was written in parts
 
 
 @contextlib.contextmanager
@@ -48,9 +50,14 @@ class Folder:
             return
         if not force:
             raise OutputError(f"{self.path}: exists already; choose another place or add --force")
-        if {path.name for path in self.path.iterdir()} - self.files:
+        if any(not self._may_hold(path) for path in self.path.iterdir()):
             raise OutputError(f"{self.path}: holds other files too; --force does not delete those")
         _check_movable(self.path)
+
+    def _may_hold(self, path: Path) -> bool:
+        """Whether this is one of the files, or a table in parts."""
+        parts = path.iterdir() if path.is_dir() and not path.is_symlink() else ()
+        return path.name in self.files and all(PART.fullmatch(part.name) for part in parts)
 
     def draft(self, path: Path) -> None:
         """An empty folder that only the owner can open."""

@@ -19,8 +19,18 @@ def _digest(path: Path) -> str:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The digest of every file in a folder but the certificate, by name."""
-    return {path.name: _digest(path) for path in sorted(folder.iterdir()) if path.name != CERTIFICATE}
+    """The digest of every file in a folder but the certificate, by name, like "claims.parquet/part-0"."""
+    return {name: _digest(path) for name, path in _entries(folder).items()}
+
+
+def _entries(folder: Path) -> dict[str, Path]:
+    """What is in a folder and in folders in it, by name, but the certificate; an empty folder is an entry."""
+    entries: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        within = sorted(path.iterdir()) if path.is_dir() and not path.is_symlink() else []
+        entries |= {f"{path.name}/{each.name}": each for each in within} or {path.name: path}
+    entries.pop(CERTIFICATE, None)
+    return entries
 
 
 def check_files(folder: Path, certificate: Certificate) -> tuple[str, ...] | None:
@@ -35,7 +45,7 @@ def check_files(folder: Path, certificate: Certificate) -> tuple[str, ...] | Non
     if not isinstance(listed, dict) or not all(fits(text, str) for item in listed.items() for text in item):
         raise InputError(f"{place}: was edited or is damaged: contents.{FILES} is not what belongs there")
     try:
-        entries = {path.name: path for path in folder.iterdir() if path.name != CERTIFICATE}
+        entries = _entries(folder)
         for name in sorted(listed.keys() - entries.keys()):
             raise InputError(f"{folder}: the file {name} is missing, of which {CERTIFICATE} tells")
         for name in sorted(entries.keys() - listed.keys()):

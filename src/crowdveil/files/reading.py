@@ -8,37 +8,32 @@ import os
 import sys
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims, as_integers
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import InputError
+from crowdveil.files.columns import column_of_role, nfc, three_columns
 from crowdveil.files.exact_paths import read_csv, read_parquet, scan_parquet
 from crowdveil.files.first_line import take_line, unpacked
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
+from crowdveil.sources import STDIN, has_no_path
 
 if TYPE_CHECKING:
     from crowdveil.certificates.certificate import Certificate
     from crowdveil.certificates.reading import Checked
+    from crowdveil.files.spark_table import SparkTable
 
-STDIN = "-"
 _PARQUET_MAGIC = b"PAR1"
 _SEPARATORS = ",;\t|"
 _BLOCK = 2**16  # bytes
-
-# Names by which the column of a role is guessed if no option names it, in this order.
-GUESSES = {
-    "object": ("object", "item", "task", "entity", "question", "subject", "drug", "place"),
-    "user": ("user", "worker", "source", "annotator", "participant", "respondent", "patient", "person"),
-    "value": ("value", "claim", "answer", "rating", "score", "measurement", "severity", "label"),
-}
-
 
 COLUMNS = ("object", "value")
 
@@ -53,50 +48,47 @@ def read_claims(
     path:
         A CSV or Parquet file, or "-" for standard input.
     object, user, value:
-        The names of the three columns; by default they are guessed (`GUESSES`).
+        The names of the three columns; by default they are guessed (`columns.GUESSES`).
 
     """
-    return Claims.from_frame(**_three_columns(_TableFile(path), object, user, value))
+    return _TableFile(path).claims({"object": object, "user": user, "value": value})
 
 
 def read_claims_as_told(
     path: str,
+    engine: Engine | None = None,
     if_any: bool = False,
     saturate: bool = False,
     /,
-    *,
-    object: str | None = None,
-    user: str | None = None,
-    value: str | None = None,
+    **columns: str | None,
 ) -> tuple[Claims, Certificate | None]:
-    """Claims, and the certificate that the file carries; with the parameters of `read_claims`.
+    """Claims where the engine wants them, and the certificate that the file carries.
 
-    `if_any` and `saturate` are those of `Claims.from_frame`.
+    `if_any` and `saturate` are those of `Claims.from_frame`; the columns are those of `read_claims`.
     """
-    file = _TableFile(path)
-    certificate = file.certificate()
-    columns = _three_columns(file, object, user, value)
-    return Claims.from_frame(**columns, if_any=if_any, saturate=saturate), certificate
+    table = _table(path, engine)
+    certificate = table.certificate()
+    return table.claims(columns, if_any=if_any, saturate=saturate), certificate
 
 
 def read_labels_as_told(
-    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+    path: str, engine: Engine | None = None, /, **columns: str | None
 ) -> tuple[Labels, Certificate | None]:
-    """Labels, and the certificate that the file carries; with the parameters of `read_claims`."""
-    file = _TableFile(path)
-    certificate = file.certificate()
-    return Labels.from_frame(**_three_columns(file, object, user, value)), certificate
+    """Labels where the engine wants them, and the certificate that the file carries."""
+    table = _table(path, engine)
+    certificate = table.certificate()
+    return table.labels(columns), certificate
 
 
-def _three_columns(
-    file: _TableFile, object: str | None, user: str | None, value: str | None
-) -> dict[str, Any]:
-    columns = {
-        role: file.find(role, name) for role, name in (("object", object), ("user", user), ("value", value))
-    }
-    if len(set(columns.values())) < len(columns):
-        raise InputError(f"{file.label}: object, user and value must be three different columns")
-    return {"frame": file.read(list(columns.values())), "source": file.label, **columns}
+def _table(path: str, engine: Engine | None) -> _TableFile | SparkTable:
+    """The table, as this engine reads it."""
+    if engine is None or isinstance(engine, LocalEngine):
+        if has_no_path(path):
+            raise InputError(f"{path}: only --engine spark finds this")
+        return _TableFile(path)
+    from crowdveil.files.spark_table import SparkTable
+
+    return SparkTable(path, engine)
 
 
 def read_frame(path: str) -> pl.DataFrame:
@@ -164,12 +156,8 @@ def has_parquet_magic(path: Path) -> bool:
 
 def read_released(path: str) -> pl.DataFrame:
     """Released claims with columns object and value, from a release folder or a claims file."""
-    folder = Path(path)
-    return _TableFile(str(folder / "claims.parquet") if folder.is_dir() else path).objects_and(["value"])
-
-
-def _nfc(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
+    claims = Path(path) / "claims.parquet"
+    return _TableFile(str(claims) if claims.exists() else path).objects_and(["value"])
 
 
 class _TableFile:
@@ -315,29 +303,25 @@ class _TableFile:
             return set()
         with self._open() as file:
             line = file.readline().decode("utf-8-sig").rstrip("\r\n")
-        names = [_nfc(name) for name in next(csv.reader([line], delimiter=self._separator), [])]
+        names = [nfc(name) for name in next(csv.reader([line], delimiter=self._separator), [])]
         return {name for name in names if names.count(name) > 1}
 
     def find(self, role: str, given: str | None) -> str:
-        """The column of a role, named `given` or guessed.
+        """The column of a role, named `given` or guessed."""
+        return column_of_role(role, given, self.columns, self.label, self.duplicate_names())
 
-        Errors do not list the headers: in a file without a header they would show data.
-        """
-        if given is not None:
-            matching = [column for column in self.columns if _nfc(column) == _nfc(given)]
-            if not matching:
-                raise InputError(f"{self.label}: there is no column {given!r}")
-            return self._only(matching, role)
-        for guess in GUESSES[role]:
-            matching = [column for column in self.columns if column.strip().lower() == guess]
-            if matching:
-                return self._only(matching, role)
-        raise InputError(f"{self.label}: which column is the {role}? Name it with --{role}")
+    def claims(
+        self, given: Mapping[str, str | None], *, if_any: bool = False, saturate: bool = False
+    ) -> Claims:
+        """The claims in three columns, named or guessed."""
+        found = three_columns(self.columns, self.label, given, self.duplicate_names())
+        frame = self.read(list(found.values()))
+        return Claims.from_frame(frame, **found, source=self.label, if_any=if_any, saturate=saturate)
 
-    def _only(self, matching: list[str], role: str) -> str:
-        if len(matching) > 1 or _nfc(matching[0]) in self.duplicate_names():
-            raise InputError(f"{self.label}: several columns could be the {role}; rename all but one")
-        return matching[0]
+    def labels(self, given: Mapping[str, str | None]) -> Labels:
+        """The labels in three columns, named or guessed."""
+        found = three_columns(self.columns, self.label, given, self.duplicate_names())
+        return Labels.from_frame(self.read(list(found.values())), **found, source=self.label)
 
     def objects_and(self, numeric: list[str]) -> pl.DataFrame:
         """The column object as text, and numeric columns, checked to be finite."""

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from crowdveil.errors import ParameterError
+from crowdveil.sources import STDIN, has_no_path
 from crowdveil.state_folder import state_folder
 
 
@@ -28,13 +29,14 @@ def default_path() -> Path:
 def dataset_key(name: str | None, source: str) -> str:
     """The key of a dataset in a ledger: its name or, without one, the real path of the input.
 
-    Whatever is not a regular file has no path to keep account by, and so needs a name: pipes, for instance.
+    Whatever is neither a regular file nor a folder has no path to keep account by, and so needs a name:
+    pipes, for instance, and what only Spark finds.
     """
     if name is not None:
         return checked(name)
     path = os.path.realpath(source)
-    if source == "-" or (os.access(source, os.F_OK) and not _same(path, source)):
-        what = "standard input" if source == "-" else f"{source}: this is not a regular file, and"
+    if source == STDIN or has_no_path(source) or (os.access(source, os.F_OK) and not _same(path, source)):
+        what = "standard input" if source == STDIN else f"{source}: this is not a regular file, and"
         raise ParameterError(f"{what} has no path to keep account by: name the data with --dataset NAME")
     return checked(path)
 
@@ -91,8 +93,8 @@ def _same_path(known: str, path: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether both paths lead to one regular file, now."""
+    """Whether both paths lead to one regular file or folder, now."""
     try:
-        return Path(one).is_file() and Path(one).samefile(other)
+        return (Path(one).is_file() or Path(one).is_dir()) and Path(one).samefile(other)
     except (OSError, ValueError):
         return False

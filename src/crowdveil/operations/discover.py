@@ -30,12 +30,13 @@ from crowdveil.files import (
     read_truths,
     write_table,
 )
-from crowdveil.files.certificates import STDIN, read_certificate
+from crowdveil.files.certificates import read_certificate
 from crowdveil.files.writing import STDOUT
 from crowdveil.guarantee import SEEDED, NoGuarantee
 from crowdveil.local.description import Description
 from crowdveil.local.reports import Reports
 from crowdveil.operations.cell_truths import estimators
+from crowdveil.sources import STDIN
 from crowdveil.truth import registry
 from crowdveil.truths import Truths, Voted
 
@@ -216,7 +217,7 @@ def _from_claims(
     if path == STDIN == law_file:
         raise ParameterError("the claims and --law cannot both be read from standard input")
     given = None if law_file is None else _law_in(law_file)
-    claims, own = read_claims_as_told(path, **columns)
+    claims, own = read_claims_as_told(path, engine, **columns)
     certificate, warnings = _agreed(own, given)
     stated = own is None and given is not None
     law, told = None, _told(certificate)
@@ -275,7 +276,7 @@ def _from_labels(
     known: str | None,
     engine: Engine | None,
 ) -> Discovered:
-    labels, certificate = read_labels_as_told(path, **columns)
+    labels, certificate = read_labels_as_told(path, engine, **columns)
     voted = registry.vote(labels, method, engine=engine)
     table = voted.to_frame()
     scores = {} if known is None else accuracy_of_labels(table, read_known_labels(known), source=known)

@@ -118,6 +118,7 @@ def release(
             columns or {},
             if_any=parameters.may_lack_claims,
             in_range=parameters.range is not None,
+            engine=engine,
         )
         expected = parameters.expectation(raw, spread, engine)
         if expected is None and spread is not None:
@@ -159,6 +160,4 @@ def _refuse_large_delta(promise: Promise) -> None:
 
 def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
     """How many raw claims lie outside the range."""
-    if parameters.range is None:
-        return 0
-    return claims.clamped(parameters.range.low, parameters.range.high)[1]
+    return 0 if parameters.range is None else claims.outside(parameters.range.low, parameters.range.high)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -73,6 +73,20 @@ class Cluster:
             self._bytes -= np.dtype(kind).itemsize * int(np.prod(shape))
             oldest.unpersist()  # workers fetch it again if they must
         return self._sent[key]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the session, and the Java process that this one started."""
+        gateway = self.context._gateway
+        self.spark.stop()
+        if gateway is not None:
+            gateway.shutdown()
+            end_of_java = gateway.proc.stdin
+            end_of_java.close()
+            gateway.proc.wait()
+            type(self.context)._gateway = type(self.context)._jvm = None
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if some worker does not write into this very folder."""

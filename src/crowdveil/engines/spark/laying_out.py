@@ -17,6 +17,7 @@ from crowdveil.engines.engine import Block
 from crowdveil.engines.spark.blocks import exchanged, kept, zipped
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
+from crowdveil.engines.spark.tables import column_named
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 
@@ -90,12 +91,12 @@ def _checked(
     for column in names:
         if column not in kinds:
             raise InputError(f"{source}: there is no column {column!r}")
-    objects, users = (_name(sql.col(f"`{column}`"), kinds[column], column, source) for column in names[:2])
+    objects, users = (_name(column_named(column), kinds[column], column, source) for column in names[:2])
     value = names[2]
     if kinds[value] not in _NUMBERS and not kinds[value].startswith("decimal"):
         raise InputError(f"{source}: column {value!r} does not hold numbers")
     table = frame.select(
-        objects.alias("object"), users.alias("user"), sql.col(f"`{value}`").cast("double").alias("value")
+        objects.alias("object"), users.alias("user"), column_named(value).cast("double").alias("value")
     )
     rows, spelled = _counted(table, names, source, saturate=saturate)
     if rows == 0 and not if_any:

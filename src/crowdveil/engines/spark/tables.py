@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,18 +12,13 @@ import polars as pl
 from crowdveil.claims import as_integers, coded
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.errors import InputError
+from crowdveil.sources import TABLE, has_no_path
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
-TABLE = "table:"  # what the name of a Spark table begins with
 MOST_LABELS = 10_000  # distinct ones
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
-
-
-def has_no_path(source: str) -> bool:
-    """Whether this is a table, or lies where only Spark finds it."""
-    return source.startswith(TABLE) or "://" in source
 
 
 def table(cluster: Cluster, source: str) -> DataFrame:
@@ -31,11 +28,23 @@ def table(cluster: Cluster, source: str) -> DataFrame:
     try:
         if source.startswith(TABLE):
             return cluster.spark.table(source.removeprefix(TABLE))
-        return cluster.spark.read.parquet(source)
+        return cluster.spark.read.parquet(source if has_no_path(source) else _exactly(source))
     except PySparkException as error:  # its message is long, and may tell of other files
         missing = "NOT_FOUND" in (error.getCondition() or "") or "NOT_EXIST" in (error.getCondition() or "")
         what = "there is no such table or file" if missing else "this is not Parquet that Spark can read"
         raise InputError(f"{source}: {what}") from None
+
+
+def _exactly(path: str) -> str:
+    """The address of this very file or folder; left alone, Spark takes `*` or `[` for a pattern."""
+    return "file:" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(Path(path).absolute()))
+
+
+def column_named(name: str) -> Column:
+    """The column of this very name, whatever is in it."""
+    from pyspark.sql import functions as sql
+
+    return sql.col("`" + name.replace("`", "``") + "`")
 
 
 def with_codes(cluster: Cluster, frame: DataFrame, column: str, source: str) -> tuple[DataFrame, pl.Series]:
@@ -46,14 +55,14 @@ def with_codes(cluster: Cluster, frame: DataFrame, column: str, source: str) -> 
     text = kind == "string" or kind.startswith(("varchar", "char"))
     if not text and kind not in (*_INTEGERS, "float", "double"):
         raise InputError(f"{source}: labels in column {column!r} are neither text nor whole numbers")
-    value = sql.col(f"`{column}`").cast("string" if text else "double")
+    value = column_named(column).cast("string" if text else "double")
     labels = _distinct(frame.select(value.alias("label")), column, source)
     codes, choices = coded(as_integers(labels), column, source)
     known = cluster.spark.createDataFrame(
         list(zip(labels.to_list(), codes.tolist(), strict=True)), ["label", "code"]
     )
     joined = frame.withColumn(column, value).join(
-        sql.broadcast(known), sql.col(f"`{column}`") == known["label"]
+        sql.broadcast(known), column_named(column) == known["label"]
     )
     return joined.drop("label", column).withColumnRenamed("code", column), choices
 
