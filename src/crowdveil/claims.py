@@ -202,6 +202,10 @@ class Claims:
             values=self.values[order],
         )
 
+    def here(self) -> Claims:
+        """The claims on this machine."""
+        return self
+
     def without_claims(self) -> Objects:
         """The objects alone."""
         return Objects(self.objects)

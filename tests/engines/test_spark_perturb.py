@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import Any, cast
+from pathlib import Path
+from typing import cast
 
 import numpy as np
+import polars as pl
 import pytest
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.engines.spark import Cluster, SparkClaims, SparkEngine, connected, lay_out
-from crowdveil.local import perturb
+from crowdveil.files import reserved_table, write_reports
+from crowdveil.files.certificates import KEY
+from crowdveil.files.rows import rows_of_parquet
+from crowdveil.local import Laplace, perturb
+from crowdveil.local.description import Description
 from crowdveil.randomness import Randomness, Streams, seeded
 from every_device import MECHANISMS, digest, table
 
@@ -20,6 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 FEW, MANY = 10_000, 0
+DESCRIPTION = Description("laplace", {"epsilon": 1.0, "range": [0.0, 10.0]})
 
 
 @pytest.fixture(scope="session")
@@ -47,12 +55,6 @@ def on_spark(cluster: Cluster, claims: Claims, most_broadcast: int = FEW) -> Spa
     )
 
 
-def here(claims: Any) -> Claims:
-    """All claims, brought to the driver."""
-    found: Claims = claims.picked(np.arange(claims.object_count))
-    return found
-
-
 @pytest.mark.parametrize("most_broadcast", [FEW, MANY], ids=["few users", "many users"])
 @pytest.mark.parametrize("names", ["text", "numbers"])
 def test_spark_draws_what_this_machine_draws(cluster: Cluster, names: str, most_broadcast: int) -> None:
@@ -63,8 +65,8 @@ def test_spark_draws_what_this_machine_draws(cluster: Cluster, names: str, most_
             perturb(cast("Claims", each), MECHANISMS[name], rng=seeded(4), engine=engine)
             for each, engine in ((local, LocalEngine()), (claims, SparkEngine(cluster)))
         )
-        assert digest(here(cut.claims)) == digest(whole.claims)
-        assert here(cut.claims).users.equals(whole.claims.users)
+        assert digest(cut.claims.here()) == digest(whole.claims)
+        assert cut.claims.here().users.equals(whole.claims.users)
         assert (cut.clamped, cut.claims_of_a_user) == (whole.clamped, whole.claims_of_a_user)
         assert cut.promise == whole.promise
 
@@ -88,14 +90,36 @@ def test_without_a_seed_no_two_users_share_a_stream_and_what_runs_again_draws_th
         rng=rng,
         engine=SparkEngine(cluster),
     )
-    assert digest(here(cut.claims)) == digest(whole.claims)
+    assert digest(cut.claims.here()) == digest(whole.claims)
     for rdd in cluster.context._jsc.getPersistentRDDs().values():
         rdd.unpersist()
-    assert digest(here(cut.claims)) == digest(whole.claims)
+    assert digest(cut.claims.here()) == digest(whole.claims)
 
 
 @pytest.mark.parametrize("most_broadcast", [FEW, MANY], ids=["few users", "many users"])
 def test_caps_keep_the_same_claims(cluster: Cluster, most_broadcast: int) -> None:
     local = table()
     capped = on_spark(cluster, local, most_broadcast).capped(7)
-    assert digest(here(capped)) == digest(local.capped(7))
+    assert digest(capped.here()) == digest(local.capped(7))
+
+
+@pytest.mark.parametrize("most_broadcast", [FEW, MANY], ids=["few users", "many users"])
+@pytest.mark.parametrize("names", ["text", "numbers"])
+def test_workers_write_the_rows_that_this_machine_writes(
+    cluster: Cluster, tmp_path: Path, names: str, most_broadcast: int
+) -> None:
+    local = table(names)
+    mechanism: Laplace = DESCRIPTION.build()
+    for name, claims, engine in (
+        ("here.parquet", local, LocalEngine()),
+        ("there.parquet", on_spark(cluster, local, most_broadcast), SparkEngine(cluster)),
+    ):
+        perturbed = perturb(cast("Claims", claims), mechanism, rng=seeded(4), engine=engine)
+        with reserved_table(str(tmp_path / name), force=False, parts=engine.writes_folders) as place:
+            write_reports(perturbed, DESCRIPTION, place, engine=engine)
+    parts = sorted((tmp_path / "there.parquet").iterdir())
+    assert len(parts) == 3
+    assert pl.concat(map(pl.read_parquet, parts)).equals(pl.read_parquet(tmp_path / "here.parquet"))
+    told = [json.loads(pl.read_parquet_metadata(part)[KEY]) for part in parts]
+    assert told[0] == told[1] == told[2]
+    assert told[0]["contents"]["parts"] == {part.name: rows_of_parquet(part) for part in parts}

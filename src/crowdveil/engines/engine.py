@@ -11,7 +11,7 @@ stays with its blocks, wherever these are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -57,6 +57,11 @@ class ByUser:
 
 
 @dataclass(frozen=True, eq=False)
+class UserNames:
+    """The names of users, as a column; a block gets it so that its user codes index it."""
+
+
+@dataclass(frozen=True, eq=False)
 class ByObject:
     """Numbers by object, of which a block gets those of its objects."""
 
@@ -78,12 +83,15 @@ class ByValue:
     offsets: Ints
 
 
-Part = ByUser | ByObject | ByClaim | ByValue
+Part = ByUser | UserNames | ByObject | ByClaim | ByValue
 Function = Callable[..., tuple[Array, ...]]
 """`function(block, shared, *parts)` returns arrays, by object or by claim."""
 
 Rows = Callable[..., pl.DataFrame]
 """`rows(block, shared, *parts)` returns a table, which may have any number of rows for each object."""
+
+Digest = Callable[[Iterable[pl.DataFrame]], str]
+"""`digest(tables)` returns a text about the rows of tables, one after the other."""
 
 Add = Callable[..., None]
 """`add(block, shared, *parts, totals)` adds whole numbers to `totals`."""
@@ -173,6 +181,18 @@ class Engine(Protocol):
         """Write what `rows(block, None, *parts)` returns, where it is made: a Parquet file, or a folder.
 
         Object i's rows begin at `offsets[i]`.
+        """
+
+    @property
+    def writes_folders(self) -> bool:
+        """Whether `write` makes a folder of Parquet files in place of one file."""
+
+    def digests(
+        self, stage: str, table: Any, rows: Rows, *parts: Part, offsets: Ints, digest: Digest
+    ) -> dict[str, str]:
+        """What `digest` makes of each file that `write` makes of the same, by its name in the folder.
+
+        The name of a single file is "".
         """
 
     def check_place(self, folder: Path) -> None:

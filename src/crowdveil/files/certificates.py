@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -23,7 +23,7 @@ from crowdveil.certificates.signature import stated
 from crowdveil.errors import InputError
 from crowdveil.files.exact_paths import Source, parquet_metadata, read_csv, scan_parquet
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
-from crowdveil.files.places import File
+from crowdveil.files.places import File, Parts
 from crowdveil.files.published import CERTIFICATE, check_files
 from crowdveil.files.reservation import Reservation, reserved
 from crowdveil.files.rows import ROWS_DIGEST, rows_of_frame, rows_of_parquet
@@ -34,6 +34,7 @@ from crowdveil.signing import SigningKey
 from crowdveil.sources import STDIN
 
 KEY = "crowdveil"  # of the Parquet metadata
+PARTS = "parts"  # the entry of a certificate's contents with the digests of the rows of parts, by name
 BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of noisy claims, of records
 LARGEST_FILE = 2**26  # reports name all of their objects
 _PARQUET = b"PAR1"  # how such a file begins
@@ -107,13 +108,17 @@ def _decoded(data: bytes, source: str) -> str:
 
 
 @contextmanager
-def reserved_table(path: str, *, force: bool) -> Iterator[Reservation | None]:
-    """A place for a table that carries its certificate; None is standard output."""
+def reserved_table(path: str, *, force: bool, parts: bool = False) -> Iterator[Reservation | None]:
+    """A place for a table that carries its certificate; None is standard output.
+
+    With `parts` a Parquet file is a folder of such files.
+    """
     if path == STDOUT:
         check_stdout()
         yield None
         return
-    with reserved([File(Path(path))], force=force) as place:
+    target = Parts(Path(path)) if parts and is_parquet(path) else File(Path(path))
+    with reserved([target], force=force) as place:
         yield place
 
 
@@ -148,10 +153,18 @@ def csv_parts(
 
 def metadata_of(frame: pl.DataFrame, certificate: Certificate, key: SigningKey | None) -> dict[str, str]:
     """The certificate of a table as the metadata of a Parquet file, with the digest of the rows."""
-    return {KEY: to_json(stated(_tied(certificate, ROWS_DIGEST, rows_of_frame(frame)), key))}
+    return metadata_for(rows_of_frame(frame), certificate, key)
 
 
-def _tied(certificate: Certificate, name: str, rows: str) -> Certificate:
+def metadata_for(
+    rows: str | Mapping[str, str], certificate: Certificate, key: SigningKey | None
+) -> dict[str, str]:
+    """The same for rows that have this digest, or these in parts of such names."""
+    name = ROWS_DIGEST if isinstance(rows, str) else PARTS
+    return {KEY: to_json(stated(_tied(certificate, name, rows), key))}
+
+
+def _tied(certificate: Certificate, name: str, rows: str | Mapping[str, str]) -> Certificate:
     return replace(certificate, contents={**certificate.contents, name: rows})
 
 

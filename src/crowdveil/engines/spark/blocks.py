@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import polars as pl
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Block
@@ -42,6 +43,14 @@ class Table(Protocol):
     @property
     def routes(self) -> RDD[Any] | None:
         """With many users: for each range, by block, which of them it asks for."""
+
+    @property
+    def users(self) -> pl.Series:
+        """The names of all users, ascending."""
+
+    @property
+    def user_names(self) -> RDD[Any]:
+        """For each range of users: their names."""
 
     @property
     def object_count(self) -> int:

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Block
@@ -69,6 +70,16 @@ class SparkClaimsByUser:
     def user_ends(self) -> Ints:
         """The ranges of objects, by their numbers."""
         return np.array(self.claims.firsts, dtype=np.int64)
+
+    @property
+    def users(self) -> pl.Series:
+        """The names of the objects, ascending."""
+        return self.claims.objects
+
+    @property
+    def user_names(self) -> RDD[Any]:
+        """For each range of objects: their names."""
+        return self.claims.object_names
 
     @property
     def routes(self) -> None:

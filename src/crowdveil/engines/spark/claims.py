@@ -81,7 +81,12 @@ class SparkClaims:
     @cached_property
     def objects(self) -> pl.Series:
         """The names of the objects, ascending, brought to the driver."""
-        return _one_column(self.blocks.map(_names_of).collect(), "object")
+        return _one_column(self.object_names.collect(), "object")
+
+    @property
+    def object_names(self) -> RDD[Any]:
+        """For each block: the names of its objects, or None."""
+        return self.blocks.map(_names_of)
 
     @cached_property
     def users(self) -> pl.Series:
@@ -122,6 +127,10 @@ class SparkClaims:
         chosen = users.returned(SparkKept(called(users, _chosen, most, ()), 0, "claim", users, "cap"))
         with self.cluster.watched("cap"):
             return self._with(zipped(self.blocks, [chosen.arrays]).map(partial(_capped, keep_objects)))
+
+    def here(self) -> Claims:
+        """The claims, brought to the driver."""
+        return self.picked(np.arange(self.object_count))
 
     def by_user(self) -> SparkClaimsByUser:
         """The claims by user; those of a user in the order of objects."""

@@ -15,6 +15,7 @@ from crowdveil.engines.engine import (
     Array,
     Block,
     ByObject,
+    Digest,
     Function,
     Judge,
     Part,
@@ -26,7 +27,7 @@ from crowdveil.engines.local import LocalEngine, flattened
 from crowdveil.engines.spark.blocks import Table, kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
-from crowdveil.engines.spark.writing import written
+from crowdveil.engines.spark.writing import digested, written
 
 
 class SparkEngine:
@@ -123,9 +124,28 @@ class SparkEngine:
         metadata: Mapping[str, str],
     ) -> None:
         """Write a folder with a Parquet file for each block, where the workers are."""
-        path.mkdir()
+        path.mkdir(exist_ok=True)
         with self.cluster.watched(stage):
             called(table, written, (rows, str(path), dict(metadata)), parts).foreach(_nothing)
+
+    @property
+    def writes_folders(self) -> bool:
+        """A folder has a file for each block."""
+        return True
+
+    def digests(
+        self,
+        stage: str,
+        table: Table,
+        rows: Rows,
+        *parts: Part,
+        offsets: Ints,  # noqa: ARG002
+        digest: Digest,
+    ) -> dict[str, str]:
+        """What `digest` makes of each file that `write` makes of the same."""
+        with self.cluster.watched(stage):
+            found = called(table, digested, (rows, digest), parts).collect()
+        return dict(each for each in found if each is not None)
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if some worker does not write into this very folder."""
