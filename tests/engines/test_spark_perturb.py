@@ -14,11 +14,17 @@ import pytest
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
 from crowdveil.engines.spark import Cluster, SparkClaims, SparkEngine, connected, lay_out
-from crowdveil.files import reserved_table, write_reports
+from crowdveil.errors import ParameterError
+from crowdveil.files import read_claims_as_told, reserved_table, write_reports
 from crowdveil.files.certificates import KEY
 from crowdveil.files.rows import rows_of_parquet
+from crowdveil.ledger import BudgetExceeded, Ledger
 from crowdveil.local import Laplace, perturb
 from crowdveil.local.description import Description
+from crowdveil.operations.perturb import Request
+from crowdveil.operations.perturb import perturb as perturb_file
+from crowdveil.operations.spending import Account
+from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, Streams, seeded
 from every_device import MECHANISMS, digest, table
 
@@ -123,3 +129,38 @@ def test_workers_write_the_rows_that_this_machine_writes(
     told = [json.loads(pl.read_parquet_metadata(part)[KEY]) for part in parts]
     assert told[0] == told[1] == told[2]
     assert told[0]["contents"]["parts"] == {part.name: rows_of_parquet(part) for part in parts}
+
+
+def test_the_operation_on_spark_writes_a_folder_that_tells_what_was_promised(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    raw, account = tmp_path / "raw.parquet", Account(Ledger(tmp_path / "ledger.sqlite3"), "d", budget=1.5)
+    local = table()
+    rows = {
+        "object": local.objects.gather(local.owners()),
+        "user": local.users.gather(local.user_codes),
+        "value": local.values,
+    }
+    pl.DataFrame(rows).write_parquet(raw)
+    request = Request(str(raw), "laplace", Range(0.0, 10.0), 1.0)
+    out, engine = str(tmp_path / "noisy.parquet"), SparkEngine(cluster)
+    result = perturb_file(request, account, out, engine=engine).to_dict()
+    assert (result["claims"], result["users"]) == (9000, 300)
+    noisy, certificate = read_claims_as_told(out)
+    assert certificate is not None
+    assert certificate.public["claims_of_a_user"] == local.claims_per_user().max()
+    assert digest(noisy) != digest(local)
+    assert noisy.users.equals(local.users)
+    assert read_claims_as_told(out, engine)[1] == certificate
+    (charge,) = account.ledger.entries()
+    assert charge.status == "released"
+    with pytest.raises(BudgetExceeded):
+        perturb_file(request, account, str(tmp_path / "again.parquet"), engine=engine)
+    with pytest.raises(ParameterError, match="laplace or gaussian-exponential"):
+        perturb_file(
+            Request(str(raw), "rr", Range(0.0, 4.0), 1.0),
+            account,
+            str(tmp_path / "cells.parquet"),
+            engine=engine,
+        )
+    assert {path.name for path in tmp_path.iterdir() if "parquet" in path.name} == {raw.name, "noisy.parquet"}

@@ -20,8 +20,9 @@ import polars as pl
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.certificates.signature import stated
+from crowdveil.engines import on_threads
 from crowdveil.errors import InputError
-from crowdveil.files.exact_paths import Source, parquet_metadata, read_csv, scan_parquet
+from crowdveil.files.exact_paths import Source, parquet_metadata, parts_of, read_csv, scan_parquet
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
 from crowdveil.files.places import File, Parts
 from crowdveil.files.published import CERTIFICATE, check_files
@@ -51,6 +52,9 @@ def read_certificate(path: str) -> Checked:
         return _of_file(path)
     place = Path(path) / CERTIFICATE
     if not place.exists():
+        in_parts = in_parquet(Path(path), path) if parts_of(Path(path)) else None
+        if in_parts is not None:
+            return in_parts
         raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
     checked = _of_file(str(place))
     files = check_files(Path(path), checked.certificate)
@@ -180,9 +184,13 @@ def in_parquet(file: Source, source: str) -> Checked | None:
 
     Certificates of versions 1 and 2 tell no digest of the rows. Later ones do, or speak for something else.
     """
+    if isinstance(file, str | Path) and Path(file).is_dir():
+        return _in_parts(Path(file), source)
     checked = told_by_parquet(file, source)
     if checked is None:
         return None
+    if PARTS in checked.certificate.contents:
+        raise InputError(f"{source}: is one part of a table: name the folder that holds all of them")
     tied = checked.must_be_tied or ROWS_DIGEST in checked.certificate.contents
     with _as_parquet(source):
         if tied and checked.certificate.contents.get(ROWS_DIGEST) != rows_of_parquet(_from_start(file)):
@@ -192,6 +200,29 @@ def in_parquet(file: Source, source: str) -> Checked | None:
             )
         _check_users(checked, lambda: scan_parquet(_from_start(file)), source)
     return replace(checked, rows=tied)
+
+
+def _in_parts(folder: Path, source: str) -> Checked | None:
+    """The certificate that all parts of a table carry, if there is one; refused if one part is another."""
+    parts = parts_of(folder)
+    with _as_parquet(source):
+        texts = {parquet_metadata(part).get(KEY) for part in parts}
+        text = texts.pop()
+        if texts:
+            raise InputError(f"{source}: its parts carry different certificates")
+        if text is None:
+            return None
+        checked = read_text(text, source)
+        digests = on_threads(lambda number: rows_of_parquet(parts[number]), len(parts))
+        found = {part.name: each for part, each in zip(parts, digests, strict=True)}
+        besides = any(not path.name.startswith(("_", ".")) for path in {*folder.iterdir()} - {*parts})
+        if besides or checked.certificate.contents.get(PARTS) != found:
+            raise InputError(
+                f"{source}: its parts are not those that its certificate tells of: some were changed, added "
+                "or removed. Use the folder as it was written"
+            )
+        _check_users(checked, lambda: scan_parquet(folder), source)
+    return replace(checked, rows=True)
 
 
 def _from_start(file: Source) -> Source:
