@@ -10,6 +10,7 @@ from crowdveil.engines.engine import (
     Engine,
     Kept,
     Progress,
+    Seal,
     UserNames,
 )
 from crowdveil.engines.local import LocalEngine
@@ -26,6 +27,7 @@ __all__ = [
     "Kept",
     "LocalEngine",
     "Progress",
+    "Seal",
     "UserNames",
     "cores",
     "on_threads",

@@ -93,6 +93,18 @@ Rows = Callable[..., pl.DataFrame]
 Digest = Callable[[Iterable[pl.DataFrame]], str]
 """`digest(tables)` returns a text about the rows of tables, one after the other."""
 
+
+@dataclass(frozen=True, eq=False)
+class Seal:
+    """Metadata that tell of the rows that they are written with.
+
+    `metadata` takes what `digest` makes of a file or, where a folder is written, of each file by its name.
+    """
+
+    digest: Digest
+    metadata: Callable[[str | Mapping[str, str]], Mapping[str, str]]
+
+
 Add = Callable[..., None]
 """`add(block, shared, *parts, totals)` adds whole numbers to `totals`."""
 
@@ -176,24 +188,16 @@ class Engine(Protocol):
         *parts: Part,
         path: Path,
         offsets: Ints,
-        metadata: Mapping[str, str],
+        metadata: Mapping[str, str] | Seal,
     ) -> None:
         """Write what `rows(block, None, *parts)` returns, where it is made: a Parquet file, or a folder.
 
-        Object i's rows begin at `offsets[i]`.
+        Object i's rows begin at `offsets[i]`. All files of a folder have the same metadata.
         """
 
     @property
     def writes_folders(self) -> bool:
         """Whether `write` makes a folder of Parquet files in place of one file."""
-
-    def digests(
-        self, stage: str, table: Any, rows: Rows, *parts: Part, offsets: Ints, digest: Digest
-    ) -> dict[str, str]:
-        """What `digest` makes of each file that `write` makes of the same, by its name in the folder.
-
-        The name of a single file is "".
-        """
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if what blocks write to this folder would not get there."""

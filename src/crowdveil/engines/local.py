@@ -27,15 +27,16 @@ from crowdveil.engines.engine import (
     ByObject,
     ByUser,
     ByValue,
-    Digest,
     Function,
     Judge,
     Part,
     Per,
     Progress,
     Rows,
+    Seal,
     UserNames,
 )
+from crowdveil.engines.parquet import ParquetTable
 from crowdveil.engines.threads import on_threads, thread_count
 
 LocalTable = Claims | ClaimsByUser | Objects
@@ -173,33 +174,21 @@ class LocalEngine:
         *parts: Part,
         path: Path,
         offsets: Ints,
-        metadata: Mapping[str, str],
+        metadata: Mapping[str, str] | Seal,
     ) -> None:
         """Write what `rows(block, None, *parts)` returns as one Parquet file, a million rows at a time."""
-        from pyarrow.parquet import ParquetWriter
-
-        writer = None
-        try:
-            for each in self._tables(stage, table, rows, parts, offsets):
-                part = each.to_arrow()
-                if writer is None:
-                    schema = part.schema.with_metadata(dict(metadata)) if metadata else part.schema
-                    writer = ParquetWriter(path, schema, compression="zstd")
-                writer.write_table(part)
-        finally:
-            if writer is not None:
-                writer.close()
+        tables = self._tables(stage, table, rows, parts, offsets)
+        with ParquetTable(path, {} if isinstance(metadata, Seal) else metadata) as file:
+            if isinstance(metadata, Seal):
+                file.add(metadata.metadata(metadata.digest(file.written(tables))))
+            else:
+                for _ in file.written(tables):
+                    pass
 
     @property
     def writes_folders(self) -> bool:
         """One file has all rows."""
         return False
-
-    def digests(
-        self, stage: str, table: LocalTable, rows: Rows, *parts: Part, offsets: Ints, digest: Digest
-    ) -> dict[str, str]:
-        """What `digest` makes of the file that `write` makes of the same."""
-        return {"": digest(self._tables(stage, table, rows, parts, offsets))}
 
     def _tables(
         self, stage: str, table: LocalTable, rows: Rows, parts: Sequence[Part], offsets: Ints

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from crowdveil.certificates.certificate import of_noisy_claims
-from crowdveil.engines import Block, Engine, LocalEngine, UserNames
+from crowdveil.engines import Block, Engine, LocalEngine, Seal, UserNames
 from crowdveil.files.certificates import metadata_for, write_with_certificate
 from crowdveil.files.reservation import Reservation
 from crowdveil.files.rows import rows_of_tables
@@ -32,10 +32,9 @@ def write_reports(
         return
     engine = engine or LocalEngine()
     offsets = np.concatenate([[0], np.cumsum(claims.counts())]).astype(np.int64)
-    told = engine.digests("hashing", claims, _rows, UserNames(), offsets=offsets, digest=rows_of_tables)
-    metadata = metadata_for(told if engine.writes_folders else told[""], certificate, key)
+    seal = Seal(rows_of_tables, lambda told: metadata_for(told, certificate, key))
     with place.filling() as (draft,):
-        engine.write("writing", claims, _rows, UserNames(), path=draft, offsets=offsets, metadata=metadata)
+        engine.write("writing", claims, _rows, UserNames(), path=draft, offsets=offsets, metadata=seal)
 
 
 def _rows(block: Block, _: None, users: pl.Series) -> pl.DataFrame:

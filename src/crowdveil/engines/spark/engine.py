@@ -15,13 +15,13 @@ from crowdveil.engines.engine import (
     Array,
     Block,
     ByObject,
-    Digest,
     Function,
     Judge,
     Part,
     Per,
     Progress,
     Rows,
+    Seal,
 )
 from crowdveil.engines.local import LocalEngine, flattened
 from crowdveil.engines.spark.blocks import Table, kept
@@ -121,31 +121,20 @@ class SparkEngine:
         *parts: Part,
         path: Path,
         offsets: Ints,  # noqa: ARG002, a block is a file
-        metadata: Mapping[str, str],
+        metadata: Mapping[str, str] | Seal,
     ) -> None:
         """Write a folder with a Parquet file for each block, where the workers are."""
         path.mkdir(exist_ok=True)
         with self.cluster.watched(stage):
+            if isinstance(metadata, Seal):
+                told = called(table, digested, (rows, metadata.digest), parts).collect()
+                metadata = metadata.metadata(dict(each for each in told if each is not None))
             called(table, written, (rows, str(path), dict(metadata)), parts).foreach(_nothing)
 
     @property
     def writes_folders(self) -> bool:
         """A folder has a file for each block."""
         return True
-
-    def digests(
-        self,
-        stage: str,
-        table: Table,
-        rows: Rows,
-        *parts: Part,
-        offsets: Ints,  # noqa: ARG002
-        digest: Digest,
-    ) -> dict[str, str]:
-        """What `digest` makes of each file that `write` makes of the same."""
-        with self.cluster.watched(stage):
-            found = called(table, digested, (rows, digest), parts).collect()
-        return dict(each for each in found if each is not None)
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if some worker does not write into this very folder."""
