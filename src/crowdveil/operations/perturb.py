@@ -237,7 +237,7 @@ def _report_cells(
     def draw() -> Reports:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            reports = report(answers, mechanism, rng=request.rng())
+            reports = report(answers, mechanism, rng=request.rng(), engine=engine)
         raised.extend(caught)
         return reports
 
