@@ -208,12 +208,25 @@ def _check_surroundings() -> None:
 
     if int(pd.__version__.split(".")[0]) >= 3:
         raise ParameterError(f"--engine spark needs pandas below 3, not {pd.__version__}")
-    home = os.environ.get("JAVA_HOME")
-    if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
+    version = _java_version()
+    if version is None or version < OLDEST_JAVA:
+        found = "there is none" if version is None else f"this is {version}"
         raise ParameterError(
-            f"--engine spark needs Java {OLDEST_JAVA} or later: install a JRE (apt-get install "
+            f"--engine spark needs Java {OLDEST_JAVA} or later, and {found}: install a JRE (apt-get install "
             f"openjdk-{OLDEST_JAVA}-jre-headless) or set JAVA_HOME"
         )
+
+
+def _java_version() -> int | None:
+    """The version of the Java that Spark will take, like 17; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    try:
+        told = subprocess.run([java or "", "-version"], capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    numbers = re.search(r'version "(?:1\.)?(\d+)', told.stderr)  # 8 calls itself 1.8
+    return int(numbers[1]) if numbers else None
 
 
 def _check_master(master: str) -> None:
