@@ -42,13 +42,13 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# PostgreSQL, Node, Chromium and curl: installed when root and missing; without them tests are skipped, and counted.
+# PostgreSQL, Node, Chromium, Java and curl: installed when root and missing; without them tests are skipped, and counted.
 packages:
 	@sh tests/system_packages.sh
 
 # Coverage: the total is compared with the floor in pyproject.toml; build/coverage/pages shows it by line.
 test: check packages js-packages
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=html
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=html
 
 # The browser client is used as it is; only its checks need packages, which stay out of the sources.
 build/js/stamp: clients/js/package.json

@@ -16,6 +16,7 @@ from crowdveil.cli.main import main
 from crowdveil.randomness import seeded
 from crowdveil.simulation.claims import SimulatedClaims
 from service_fixtures import database, postgres, server, start  # noqa: F401, fixtures
+from spark_fixtures import cluster, spark, standalone  # noqa: F401, fixtures
 
 
 @dataclass(frozen=True)

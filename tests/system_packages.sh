@@ -10,6 +10,7 @@ if ! found "${POSTGRESQL:-/usr/lib/postgresql}"/*/bin/initdb && ! command -v ini
   missing="$missing postgresql"
 fi
 command -v npm >/dev/null || missing="$missing nodejs npm"
+command -v java >/dev/null || found "${JAVA_HOME:-/}/bin/java" || missing="$missing openjdk-17-jre-headless"
 command -v chromium >/dev/null || missing="$missing chromium"
 [ -z "$missing" ] && exit 0
 

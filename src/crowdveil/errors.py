@@ -5,6 +5,7 @@
     ├── ParameterError    an option or argument is out of bounds; shows its value
     │   └── BudgetExceeded    a charge would exceed a dataset's budget (crowdveil.ledger)
     ├── OutputError       a result cannot be written where it was asked for
+    ├── EngineError       a cluster did not finish what it was given
     └── MissingExtra      an optional package is not installed; says how to install it
 
 Any other exception is a bug in crowdveil.
@@ -25,6 +26,10 @@ class ParameterError(CrowdveilError, ValueError):
 
 class OutputError(CrowdveilError):
     """A result cannot be written."""
+
+
+class EngineError(CrowdveilError):
+    """A cluster did not finish what it was given."""
 
 
 class MissingExtra(CrowdveilError):  # noqa: N818, it reads as what happened

@@ -54,6 +54,8 @@ def test_what_is_no_regular_file_needs_a_name(tmp_path: Path) -> None:
             f"/dev/fd/{gone.fileno()}",
             "/dev/null",
             str(tmp_path),
+            "table:claims",
+            "s3://bucket/claims",
         ):
             with pytest.raises(ParameterError, match=f"{source}: this is not a regular file.*--dataset NAME"):
                 dataset_key(None, source)

@@ -29,8 +29,8 @@ def default_path() -> Path:
 def dataset_key(name: str | None, source: str) -> str:
     """The key of a dataset in a ledger: its name or, without one, the real path of the input.
 
-    Whatever is neither a regular file nor a folder has no path to keep account by, and so needs a name:
-    pipes, for instance, and what only Spark finds.
+    Whatever is not a regular file has no path to keep account by, and so needs a name: pipes, for instance,
+    folders of files that may be read one by one, and what only Spark finds.
     """
     if name is not None:
         return checked(name)
@@ -93,8 +93,8 @@ def _same_path(known: str, path: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether both paths lead to one regular file or folder, now."""
+    """Whether both paths lead to one regular file, now."""
     try:
-        return (Path(one).is_file() or Path(one).is_dir()) and Path(one).samefile(other)
+        return Path(one).is_file() and Path(one).samefile(other)
     except (OSError, ValueError):
         return False

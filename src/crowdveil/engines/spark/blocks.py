@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -71,10 +73,20 @@ def single(rdd: RDD[Any]) -> RDD[Any]:
 
 
 def kept(rdd: RDD[Any]) -> RDD[Any]:
-    """The RDD, which the workers keep once it is computed: in memory as it is, else on disk."""
+    """The RDD, which the workers keep once it is computed: in memory as it is, else on disk.
+
+    They keep it as long as somebody here can ask for it.
+    """
     from pyspark import StorageLevel
 
-    return single(rdd).persist(StorageLevel(True, True, False, True))
+    held = single(rdd).persist(StorageLevel(True, True, False, True))
+    weakref.finalize(held, _forgotten, held._jrdd).atexit = False
+    return held
+
+
+def _forgotten(held: Any) -> None:
+    with suppress(Exception):  # the session may have ended
+        held.unpersist(False)
 
 
 def zipped(blocks: RDD[Any], others: Sequence[RDD[Any]]) -> RDD[Any]:

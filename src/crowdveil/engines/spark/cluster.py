@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -21,7 +22,7 @@ import numpy as np
 from crowdveil.engines.engine import Array, Progress
 from crowdveil.engines.local import silent
 from crowdveil.engines.spark.writing import check_place
-from crowdveil.errors import MissingExtra, ParameterError
+from crowdveil.errors import EngineError, MissingExtra, ParameterError
 from crowdveil.version import __version__
 
 if TYPE_CHECKING:
@@ -77,16 +78,18 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """End the session, and the Java process that this one started."""
-        gateway = self.context._gateway
-        self.spark.stop()
-        if gateway is not None:
+        gateway: Any = self.context._gateway
+        with suppress(Exception):  # Java may be gone
+            self.spark.stop()
             gateway.shutdown()
-            end_of_java = gateway.proc.stdin
-            end_of_java.close()
-            gateway.proc.wait()
-            type(self.context)._gateway = type(self.context)._jvm = None
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        type(self.context)._gateway = type(self.context)._jvm = None
+        ours = None if error is None else _plain_error(error, "the work")
+        if ours is not None:
+            raise ours from None
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if some worker does not write into this very folder."""
@@ -95,10 +98,16 @@ class Cluster:
 
     @contextmanager
     def watched(self, stage: str) -> Iterator[None]:
-        """While the block runs, tell what share of Spark's tasks is done."""
-        if self.progress is silent:
-            yield
-            return
+        """While the block runs, tell what share of Spark's tasks is done; errors of Spark's become ours."""
+        with _in_our_words(stage):
+            if self.progress is silent:
+                yield
+            else:
+                with self._watching(stage):
+                    yield
+
+    @contextmanager
+    def _watching(self, stage: str) -> Iterator[None]:
         done = threading.Event()
         self.progress(stage, 0.0)
         watcher = threading.Thread(target=self._watch, args=(stage, done), daemon=True)
@@ -118,6 +127,30 @@ class Cluster:
                 tasks = sum(each.numTasks for each in found if each)
                 if tasks:
                     self.progress(stage, sum(each.numCompletedTasks for each in found if each) / tasks)
+
+
+@contextmanager
+def _in_our_words(stage: str) -> Iterator[None]:
+    """Replace an error of Spark's by one of ours."""
+    try:
+        yield
+    except Exception as error:
+        ours = _plain_error(error, stage)
+        if ours is None:
+            raise
+        raise ours from None
+
+
+def _plain_error(error: BaseException, stage: str) -> EngineError | None:
+    """One line for an error of Spark's, which is pages long and may quote a cell; None for another error."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    if not isinstance(error, Py4JError | PySparkException):
+        return None
+    kinds = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception|Failure))\b", str(error), re.MULTILINE)
+    why = f" ({kinds[-1]})" if kinds else ""
+    return EngineError(f"Spark did not finish: {stage}{why}; the logs of its workers tell why")
 
 
 def connected(
@@ -175,12 +208,25 @@ def _check_surroundings() -> None:
 
     if int(pd.__version__.split(".")[0]) >= 3:
         raise ParameterError(f"--engine spark needs pandas below 3, not {pd.__version__}")
-    home = os.environ.get("JAVA_HOME")
-    if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
+    version = _java_version()
+    if version is None or version < OLDEST_JAVA:
+        found = "there is none" if version is None else f"this is {version}"
         raise ParameterError(
-            f"--engine spark needs Java {OLDEST_JAVA} or later: install a JRE (apt-get install "
+            f"--engine spark needs Java {OLDEST_JAVA} or later, and {found}: install a JRE (apt-get install "
             f"openjdk-{OLDEST_JAVA}-jre-headless) or set JAVA_HOME"
         )
+
+
+def _java_version() -> int | None:
+    """The version of the Java that Spark will take, like 17; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    try:
+        told = subprocess.run([java or "", "-version"], capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    numbers = re.search(r'version "(?:1\.)?(\d+)', told.stderr)  # 8 calls itself 1.8
+    return int(numbers[1]) if numbers else None
 
 
 def _check_master(master: str) -> None:

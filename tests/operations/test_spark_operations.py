@@ -1,0 +1,227 @@
+"""Releases and truths by Spark: the files that the local engine writes; what is refused costs nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from crowdveil.claims import Claims
+from crowdveil.engines import Engine, LocalEngine
+from crowdveil.engines.spark import SparkEngine
+from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
+from crowdveil.files.certificates import read_certificate
+from crowdveil.ledger import Ledger
+from crowdveil.operations.discover import discover
+from crowdveil.operations.release import release
+from crowdveil.operations.spending import Account
+from crowdveil.randomness import seeded
+from every_method import RELEASED, crowd
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger.sqlite3")
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Path:
+    """The crowd's claims in a file whose name is a pattern for whoever takes it for one."""
+    return written(crowd(), tmp_path / "claims [1]*?{x}.parquet")
+
+
+def written(claims: Claims, path: Path) -> Path:
+    pl.DataFrame(
+        {
+            "object": claims.objects.gather(claims.owners()),
+            "user": claims.users.gather(claims.user_codes),
+            "value": claims.values,
+        }
+    ).sample(fraction=1, shuffle=True, seed=2).write_parquet(path)
+    return path
+
+
+def without_files(certificate: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(certificate.read_text())
+    files = told["contents"].pop("files")
+    assert {name.split("/")[0] for name in files} == {"claims.parquet", "claims.csv", "public.html"}
+    return told
+
+
+@pytest.mark.parametrize("name", ["certified", "priscrowd", "smoothed"])
+def test_bundles_are_those_of_the_local_engine(
+    name: str, parquet: Path, spark: SparkEngine, book: Ledger, tmp_path: Path
+) -> None:
+    def bundle(out: Path, engine: Engine) -> None:
+        release(str(parquet), RELEASED[name], out, Account(book, "x"), rng=seeded(7), engine=engine)
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    bundle(here, LocalEngine())
+    bundle(there, spark)
+    assert (there / "claims.parquet").is_dir()
+    parts = sorted((there / "claims.parquet").iterdir())
+    assert_frame_equal(
+        pl.concat(pl.read_parquet(part, glob=False) for part in parts),
+        pl.read_parquet(here / "claims.parquet"),
+    )
+    assert without_files(there / "certificate.json") == without_files(here / "certificate.json")
+    for name in ("claims.csv", "public.html"):
+        assert (there / name).read_bytes() == (here / name).read_bytes()
+    for path in sorted((tmp_path / "here-private").iterdir()):
+        assert (tmp_path / "there-private" / path.name).read_bytes() == path.read_bytes()
+    assert read_certificate(str(there)).files is not None
+    parts[0].write_bytes(parts[0].read_bytes() + b"x")
+    with pytest.raises(InputError, match="is not the file of which"):
+        read_certificate(str(there))
+    parts[0].unlink()
+    with pytest.raises(InputError, match="is missing"):
+        read_certificate(str(there))
+
+
+def test_truths_are_those_of_the_local_engine(parquet: Path, spark: SparkEngine, tmp_path: Path) -> None:
+    rounded = tmp_path / "rounded.parquet"
+    pl.read_parquet(parquet, glob=False).with_columns(pl.col("value").round()).write_parquet(rounded)
+    for labels in (False, True):
+        files = []
+        for engine in (LocalEngine(), spark):
+            out = tmp_path / f"{type(engine).__name__} {labels}.csv"
+            discovered = discover(str(rounded), out=str(out), labels=labels, engine=engine)
+            assert discovered.weights is not None
+            files.append((out.read_bytes(), Path(discovered.weights).read_bytes()))
+        assert files[0] == files[1]
+
+
+def test_a_folder_and_a_table_are_read_like_a_file(parquet: Path, spark: SparkEngine, tmp_path: Path) -> None:
+    frame = pl.read_parquet(parquet, glob=False)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in range(3):
+        frame[number::3].write_parquet(folder / f"{number}.parquet")
+    spark.cluster.spark.read.parquet(str(folder)).createOrReplaceTempView("crowd")
+    outs: list[Path] = []
+    for source in (str(folder), "table:crowd"):
+        outs.append(tmp_path / f"{len(outs)}.csv")
+        discover(source, out=str(outs[-1]), engine=spark)
+    discover(str(parquet), out=str(tmp_path / "file.csv"), engine=LocalEngine())
+    assert all(out.read_bytes() == (tmp_path / "file.csv").read_bytes() for out in outs)
+
+
+def _no_column(frame: pl.DataFrame, path: Path) -> str:
+    frame.drop("user").write_parquet(path)
+    return "which column is the user"
+
+
+def _text(frame: pl.DataFrame, path: Path) -> str:
+    frame.with_columns(value=pl.col("value").cast(pl.String)).write_parquet(path)
+    return "column 'value' does not hold numbers"
+
+
+def _no_name(frame: pl.DataFrame, path: Path) -> str:
+    frame.with_columns(user=pl.when(pl.int_range(pl.len()) > 2).then("user")).write_parquet(path)
+    return "column 'user' has no name in 3 rows"
+
+
+def _blank(frame: pl.DataFrame, path: Path) -> str:
+    frame.with_columns(
+        object=pl.when(pl.col("object") == "0").then(pl.lit(" ")).otherwise("object")
+    ).write_parquet(path)
+    return "column 'object' has an empty name in 1 row"
+
+
+def _empty(frame: pl.DataFrame, path: Path) -> str:
+    frame.with_columns(value=pl.when(pl.int_range(pl.len()) > 0).then("value")).write_parquet(path)
+    return "column 'value' is empty in 1 row"
+
+
+def _nan(frame: pl.DataFrame, path: Path) -> str:
+    frame.with_columns(value=pl.lit(float("nan"))).write_parquet(path)
+    return "column 'value' is NaN in 555 rows"
+
+
+def _twice(frame: pl.DataFrame, path: Path) -> str:
+    pl.concat([frame, frame[:2]]).write_parquet(path)
+    return "one user has several claims about one object; 2 rows are too many"
+
+
+def _none(frame: pl.DataFrame, path: Path) -> str:
+    frame[:0].write_parquet(path)
+    return "there are no claims"
+
+
+def _csv(frame: pl.DataFrame, path: Path) -> str:
+    frame.write_csv(path)
+    return "cannot be read as Parquet"
+
+
+def _missing(_: pl.DataFrame, __: Path) -> str:
+    return "no such file"
+
+
+def _folder(_: pl.DataFrame, path: Path) -> str:
+    path.mkdir()
+    return "not Parquet that Spark can read"
+
+
+REFUSED: list[Callable[[pl.DataFrame, Path], str]] = [
+    *(_no_column, _text, _no_name, _blank, _empty, _nan, _twice, _none, _csv, _missing, _folder)
+]
+
+
+@pytest.mark.parametrize("make", REFUSED)
+def test_bad_input_is_one_line_and_costs_nothing(
+    make: Callable[[pl.DataFrame, Path], str],
+    parquet: Path,
+    spark: SparkEngine,
+    book: Ledger,
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "bad.parquet"
+    words = make(pl.read_parquet(parquet, glob=False), source)
+    with pytest.raises(CrowdveilError) as refused:
+        release(
+            *(str(source), RELEASED["certified"], tmp_path / "out", Account(book, "x")),
+            rng=seeded(1),
+            engine=spark,
+        )
+    assert words in str(refused.value)
+    assert len(str(refused.value)) < len(str(tmp_path)) + 150
+    assert not book.path.exists() or not book.statement(None)[1]
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_output_that_cannot_be_written_costs_nothing(
+    parquet: Path, spark: SparkEngine, book: Ledger, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError):
+        release(
+            *(str(parquet), RELEASED["certified"], tmp_path / "file" / "out", Account(book, "x")),
+            rng=seeded(1),
+            engine=spark,
+        )
+    assert not book.path.exists() or not book.statement(None)[1]
+
+
+def test_standard_input_is_for_the_local_engine(spark: SparkEngine) -> None:
+    with pytest.raises(ParameterError, match="standard input"):
+        discover("-", engine=spark)
+
+
+@pytest.mark.parametrize("source", ["table:claims", "s3://bucket/claims"])
+def test_tables_are_for_spark(source: str) -> None:
+    with pytest.raises(InputError, match="--engine spark"):
+        discover(source)
+
+
+@pytest.fixture(autouse=True)
+def _clean(tmp_path: Path) -> Iterator[None]:
+    yield
+    shutil.rmtree(tmp_path, ignore_errors=True)
