@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +12,7 @@ import pytest
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
-from crowdveil.engines.spark import Cluster, SparkClaims, SparkEngine, connected, lay_out
+from crowdveil.engines.spark import Cluster, SparkClaims, SparkEngine, lay_out
 from crowdveil.errors import ParameterError
 from crowdveil.files import read_claims_as_told, reserved_table, write_reports
 from crowdveil.files.certificates import KEY
@@ -28,19 +27,8 @@ from crowdveil.public_range import Range
 from crowdveil.randomness import Randomness, Streams, seeded
 from every_device import MECHANISMS, digest, table
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Spark leaves sockets to the collector
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 FEW, MANY = 10_000, 0
 DESCRIPTION = Description("laplace", {"epsilon": 1.0, "range": [0.0, 10.0]})
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    found = connected("local[2]", settings={"spark.sql.shuffle.partitions": "3"})
-    yield found
-    found.spark.stop()
 
 
 def on_spark(cluster: Cluster, claims: Claims, most_broadcast: int = FEW) -> SparkClaims:
