@@ -311,6 +311,13 @@ LEDGER = (
         (APART,),
     ),
     Mutation(
+        "parts of a table that its certificate does not tell of are read",
+        "files/certificates.py",
+        "        if besides or checked.certificate.contents.get(PARTS) != found:\n",
+        "        if besides:\n",
+        ("files/test_parts.py",),
+    ),
+    Mutation(
         "noisy claims that replace the ledger which they are charged to",
         "operations/perturb.py",
         "    keep_apart([out], read, ledger=account.ledger.path)\n",
@@ -609,6 +616,13 @@ STREAMS = (
         """        start(state, key, nonces[0])
         fill_discrete_laplace(""",
         ("local/test_perturbed.py",),
+    ),
+    Mutation(
+        "blocks of users that begin with the same streams",
+        "local/perturbed.py",
+        "streams.nonces(users, first)",
+        "streams.nonces(users)",
+        ("local/test_perturbed_tables.py",),
     ),
     Mutation(
         "one stream for all users' answers",
