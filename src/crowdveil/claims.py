@@ -131,6 +131,14 @@ class Claims:
         layout.clamp(self.offsets, low, high, users, values)
         return Claims(self.objects, self.users, self.offsets, frozen(users), frozen(values)), outside
 
+    def with_values(self, values: Floats) -> Claims:
+        """The same claims with other values, laid out by these; equal ones in the order of users' names."""
+        objects, offsets = self.owners().astype(np.int32), self.offsets.copy()
+        laid_out = np.empty_like(self.user_codes), np.empty(len(self))
+        layout.lay_out(objects, self.user_codes.copy(), values, offsets, len(self.users), *laid_out)
+        layout.sort_values(offsets, *laid_out)
+        return Claims(self.objects, self.users, self.offsets, *map(frozen, laid_out))
+
     def joined(self, more: Claims) -> Claims:
         """The union of these claims and `more`, which may name the same objects and users or new ones."""
         if self.objects.dtype != more.objects.dtype or self.users.dtype != more.users.dtype:
@@ -194,9 +202,20 @@ class Claims:
             values=self.values[order],
         )
 
+    def here(self) -> Claims:
+        """The claims on this machine."""
+        return self
+
     def without_claims(self) -> Objects:
         """The objects alone."""
         return Objects(self.objects)
+
+    def by_user(self) -> ClaimsByUser:
+        """The claims by user; those of a user in the order of objects."""
+        order = layout.order_by_code(self.user_codes.copy(), len(self.users))
+        offsets = np.concatenate([[0], np.cumsum(self.claims_per_user())]).astype(np.int64)
+        objects = self.owners().astype(np.int32)
+        return ClaimsByUser(self, order, frozen(offsets), frozen(objects[order]), frozen(self.values[order]))
 
     def picked(self, rows: Ints) -> Claims:
         """The claims about a few objects, by their numbers, which ascend; users keep theirs."""
@@ -215,6 +234,37 @@ class Claims:
 
     def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
         """Ranges [first, last) of objects with about `claims_per_block` claims each; no object is split."""
+        return ranges(self.offsets, claims_per_block)
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimsByUser:
+    """A table of claims by user, for loops over users: they are its "objects", and objects its "users"."""
+
+    claims: Claims
+    order: Codes  # the places of its claims among those of `claims`
+    offsets: Ints  # (M + 1,)
+    user_codes: Codes  # (claims,), an index into objects, ascending inside a user
+    values: Floats  # (claims,)
+
+    @property
+    def objects(self) -> pl.Series:
+        """The names of the users, ascending."""
+        return self.claims.users
+
+    @property
+    def users(self) -> pl.Series:
+        """The names of the objects, ascending."""
+        return self.claims.objects
+
+    def returned(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Numbers by claim of this table, in the order in which `claims` has its claims."""
+        there = np.empty_like(numbers)
+        there[self.order] = numbers
+        return there
+
+    def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:
+        """Ranges [first, last) of users with about `claims_per_block` claims each; no user is split."""
         return ranges(self.offsets, claims_per_block)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from crowdveil.answers import Domain
+from crowdveil.arrays import frozen
 from crowdveil.audit.cells import same_users as same_answers
 from crowdveil.audit.local import same_users as same_claims
 from crowdveil.local import perturb
@@ -31,7 +32,6 @@ from crowdveil.local.slot_response import SlotResponse
 from crowdveil.local.split_krr import SplitKRR
 from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
-from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.synthesis.questions import Question
 
 pytestmark = needs_node
@@ -80,10 +80,9 @@ def row_number(rows: Rows) -> Rows:
 
 def _laplace(mechanism: Laplace | FreshVariance, value: float) -> Callable[[int], Rows]:
     def drawn(count: int) -> Rows:
-        state, noise = np.zeros(STATE_WORDS, dtype=np.uint32), np.empty(count, dtype=np.int64)
+        noise = np.empty(count, dtype=np.int64)
         key, nonces = seeded(18).streams(["laws"], purpose=mechanism.method)
-        start(state, key, nonces[0])
-        mechanism.fill_noise(state, noise)
+        mechanism.fill_noise(key, nonces, frozen(np.array([0, count])), noise)
         places: Rows = noise + mechanism.grid.places(np.array([value]))
         return places[:, None]
 

@@ -15,10 +15,10 @@ from sparse_answers import ERROR, NULL, Row, answers_of, crowd, fill_alone, foll
 
 from crowdveil.answers import Domain
 from crowdveil.arrays import Floats
+from crowdveil.engines.local import OPERATIONS_IN_A_MOMENT
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import laplace_cells as kernels
 from crowdveil.local.laplace_cells import MOST, LaplaceCells, LaplaceReports
-from crowdveil.local.reports import CELLS_IN_A_MOMENT
 from crowdveil.randomness import seeded
 from crowdveil.truth.randomized import discover
 
@@ -185,7 +185,7 @@ def test_a_seed_repeats_and_no_seed_does_not() -> None:
 
 def test_many_devices_on_threads_send_what_each_would_alone() -> None:
     table, parameters = crowd([3, NULL] * 300, TEN, 2000), LaplaceCells(1.0, TEN)
-    assert len(table.users) * len(table.objects) > CELLS_IN_A_MOMENT
+    assert len(table.users) * len(table.objects) > OPERATIONS_IN_A_MOMENT
     places = received(table, parameters, rng=seeded(8)).places
     for user in (0, 499, 500, 1999):
         own = slice(table.offsets[user], table.offsets[user + 1])

@@ -11,19 +11,11 @@ import pytest
 from crowdveil.claims import Claims
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import NoGuarantee
-from crowdveil.local import ClaimMechanism, Laplace, VariancePerUser, fresh_variance, perturb, perturb_one
+from crowdveil.local import ClaimMechanism, Laplace, perturb, perturb_one
 from crowdveil.local.grid import Grid
-from crowdveil.public_range import Range
 from crowdveil.randomness import secure, seeded
+from every_device import MECHANISMS, TEN
 
-TEN = Range(0.0, 10.0)
-MECHANISMS: dict[str, ClaimMechanism] = {
-    "laplace": Laplace(1.0, TEN, resolution=1.0),
-    "fresh": fresh_variance(0.5, TEN),
-    "per user": VariancePerUser(0.5, TEN),
-    "per user, coarse": VariancePerUser(0.1, TEN, resolution=5.0),
-    "per user, floor": VariancePerUser(0.5, TEN, floor=400.0),
-}
 every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
 
 

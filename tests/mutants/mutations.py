@@ -603,9 +603,11 @@ STREAMS = (
     ),
     Mutation(
         "one stream for all users' claims",
-        "local/perturbed.py",
-        "start(state, key, nonce)",
-        "start(state, key, nonces[0])",
+        "kernels/device_noise.py",
+        """        start(state, key, nonces[user])
+        fill_discrete_laplace(""",
+        """        start(state, key, nonces[0])
+        fill_discrete_laplace(""",
         ("local/test_perturbed.py",),
     ),
     Mutation(

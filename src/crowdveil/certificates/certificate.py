@@ -9,7 +9,7 @@ from typing import Any, Literal
 from crowdveil.certificates.levels import Level, levels
 from crowdveil.guarantee import Guarantee, Promise
 from crowdveil.local.description import Description
-from crowdveil.local.perturbed import Perturbed, most_claims_of_a_user
+from crowdveil.local.perturbed import Perturbed
 from crowdveil.local.reports import Reports
 from crowdveil.releases.result import Release
 from crowdveil.synthesis.result import Synthetic
@@ -141,7 +141,7 @@ def of_noisy_claims(perturbed: Perturbed, description: Description) -> Certifica
         kind="noisy claims",
         method=description.mechanism,
         parameters=description.parameters,
-        public={"claims_of_a_user": most_claims_of_a_user(perturbed.claims)},
+        public={"claims_of_a_user": perturbed.claims_of_a_user},
         promise=perturbed.promise,
         user_promise=perturbed.user_promise,
         seeded=perturbed.seeded,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
-from crowdveil.cli.options import Force, Json, ObjectColumn, Seed, UserColumn, ValueColumn, parse_range
+from crowdveil.cli.options import (
+    Force,
+    Json,
+    ObjectColumn,
+    Seed,
+    Threads,
+    UserColumn,
+    ValueColumn,
+    parse_range,
+)
 from crowdveil.errors import ParameterError
 from crowdveil.local.registry import MECHANISMS
 
@@ -76,6 +86,7 @@ def perturb(
     user: UserColumn = None,
     value: ValueColumn = None,
     seed: Seed = None,
+    threads: Threads = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +100,7 @@ def perturb(
 
     Example: crowdveil perturb claims.csv -o noisy.parquet --epsilon 1 --range 0:10
     """
-    from crowdveil.cli.console import announce_compiling, say, say_json, warn, warn_outside
+    from crowdveil.cli.console import announce_compiling, say, say_json, warn, warn_outside, working
     from crowdveil.files.writing import STDOUT
     from crowdveil.operations.perturb import NoisyClaims, Request
     from crowdveil.operations.perturb import perturb as perturb_file
@@ -107,7 +118,8 @@ def perturb(
     request = Request(claims, str(mechanism), limits, epsilon, options, objects, users, columns, seed)
     account = account_of(ledger, dataset, claims, budget)
     announce_compiling()
-    result = perturb_file(request, account, out, force=force)
+    with working(threads, bar=not (out == STDOUT and sys.stdout.isatty())) as engine:
+        result = perturb_file(request, account, out, force=force, engine=engine)
     for message in result.warnings:
         warn(message)
     if isinstance(result, NoisyClaims):

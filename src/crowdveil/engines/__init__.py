@@ -1,6 +1,18 @@
 """Engines call functions on blocks of whole objects: `map`, `sum`, `collect`."""
 
-from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, ByValue, Engine, Kept, Progress
+from crowdveil.engines.engine import (
+    Array,
+    Block,
+    ByClaim,
+    ByObject,
+    ByUser,
+    ByValue,
+    Engine,
+    Kept,
+    Progress,
+    Seal,
+    UserNames,
+)
 from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads
 
@@ -15,6 +27,8 @@ __all__ = [
     "Kept",
     "LocalEngine",
     "Progress",
+    "Seal",
+    "UserNames",
     "cores",
     "on_threads",
 ]

@@ -11,7 +11,7 @@ stays with its blocks, wherever these are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -57,6 +57,11 @@ class ByUser:
 
 
 @dataclass(frozen=True, eq=False)
+class UserNames:
+    """The names of users, as a column; a block gets it so that its user codes index it."""
+
+
+@dataclass(frozen=True, eq=False)
 class ByObject:
     """Numbers by object, of which a block gets those of its objects."""
 
@@ -78,12 +83,27 @@ class ByValue:
     offsets: Ints
 
 
-Part = ByUser | ByObject | ByClaim | ByValue
+Part = ByUser | UserNames | ByObject | ByClaim | ByValue
 Function = Callable[..., tuple[Array, ...]]
 """`function(block, shared, *parts)` returns arrays, by object or by claim."""
 
 Rows = Callable[..., pl.DataFrame]
 """`rows(block, shared, *parts)` returns a table, which may have any number of rows for each object."""
+
+Digest = Callable[[Iterable[pl.DataFrame]], str]
+"""`digest(tables)` returns a text about the rows of tables, one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seal:
+    """Metadata that tell of the rows that they are written with.
+
+    `metadata` takes what `digest` makes of a file or, where a folder is written, of each file by its name.
+    """
+
+    digest: Digest
+    metadata: Callable[[str | Mapping[str, str]], Mapping[str, str]]
+
 
 Add = Callable[..., None]
 """`add(block, shared, *parts, totals)` adds whole numbers to `totals`."""
@@ -168,12 +188,16 @@ class Engine(Protocol):
         *parts: Part,
         path: Path,
         offsets: Ints,
-        metadata: Mapping[str, str],
+        metadata: Mapping[str, str] | Seal,
     ) -> None:
         """Write what `rows(block, None, *parts)` returns, where it is made: a Parquet file, or a folder.
 
-        Object i's rows begin at `offsets[i]`.
+        Object i's rows begin at `offsets[i]`. All files of a folder have the same metadata.
         """
+
+    @property
+    def writes_folders(self) -> bool:
+        """Whether `write` makes a folder of Parquet files in place of one file."""
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if what blocks write to this folder would not get there."""

@@ -6,7 +6,7 @@ on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import polars as pl
 
 from crowdveil.arrays import Ints, frozen
-from crowdveil.claims import Claims, Objects, ranges
+from crowdveil.claims import Claims, ClaimsByUser, Objects, ranges
 from crowdveil.engines.engine import (
     Add,
     Array,
@@ -32,10 +33,13 @@ from crowdveil.engines.engine import (
     Per,
     Progress,
     Rows,
+    Seal,
+    UserNames,
 )
+from crowdveil.engines.parquet import ParquetTable
 from crowdveil.engines.threads import on_threads, thread_count
 
-LocalTable = Claims | Objects
+LocalTable = Claims | ClaimsByUser | Objects
 Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
@@ -170,25 +174,31 @@ class LocalEngine:
         *parts: Part,
         path: Path,
         offsets: Ints,
-        metadata: Mapping[str, str],
+        metadata: Mapping[str, str] | Seal,
     ) -> None:
         """Write what `rows(block, None, *parts)` returns as one Parquet file, a million rows at a time."""
-        from pyarrow.parquet import ParquetWriter
+        tables = self._tables(stage, table, rows, parts, offsets)
+        with ParquetTable(path, {} if isinstance(metadata, Seal) else metadata) as file:
+            if isinstance(metadata, Seal):
+                file.add(metadata.metadata(metadata.digest(file.written(tables))))
+            else:
+                for _ in file.written(tables):
+                    pass
 
+    @property
+    def writes_folders(self) -> bool:
+        """One file has all rows."""
+        return False
+
+    def _tables(
+        self, stage: str, table: LocalTable, rows: Rows, parts: Sequence[Part], offsets: Ints
+    ) -> Iterator[pl.DataFrame]:
+        """What `rows` returns for blocks of a million rows, one after the other."""
         self.progress(stage, 0.0)
-        writer = None
-        try:
-            for first, last in ranges(offsets, ROWS_AT_ONCE):
-                block = _block(table, first, last)
-                part = rows(block, None, *_parts(table, parts, block)).to_arrow()
-                if writer is None:
-                    schema = part.schema.with_metadata(dict(metadata)) if metadata else part.schema
-                    writer = ParquetWriter(path, schema, compression="zstd")
-                writer.write_table(part)
-                self.progress(stage, last / max(1, len(table.objects)))
-        finally:
-            if writer is not None:
-                writer.close()
+        for first, last in ranges(offsets, ROWS_AT_ONCE):
+            block = _block(table, first, last)
+            yield rows(block, None, *_parts(table, parts, block))
+            self.progress(stage, last / max(1, len(table.objects)))
 
     def check_place(self, folder: Path) -> None:
         """What this process writes gets where this process writes it."""
@@ -292,11 +302,14 @@ def _block(table: LocalTable, first: int, last: int) -> Block:
     )
 
 
-def _parts(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array]:
-    found, first, last = [], block.first, block.first + block.size
+def _parts(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array | pl.Series]:
+    found: list[Array | pl.Series] = []
+    first, last = block.first, block.first + block.size
     for part in parts:
         if isinstance(part, ByUser):
             found.append(_view(part.numbers))
+        elif isinstance(part, UserNames):
+            found.append(table.users)
         elif isinstance(part, ByValue):
             found.append(_view(part.numbers[part.offsets[first] : part.offsets[last]]))
         else:

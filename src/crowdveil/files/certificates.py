@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -20,10 +20,11 @@ import polars as pl
 from crowdveil.certificates.certificate import Certificate
 from crowdveil.certificates.reading import Checked, read_text
 from crowdveil.certificates.signature import stated
+from crowdveil.engines import on_threads
 from crowdveil.errors import InputError
-from crowdveil.files.exact_paths import Source, parquet_metadata, read_csv, scan_parquet
+from crowdveil.files.exact_paths import Source, parquet_metadata, parts_of, read_csv, scan_parquet
 from crowdveil.files.first_line import DIGEST, digest, line_of, take_line, unpacked
-from crowdveil.files.places import File
+from crowdveil.files.places import File, Parts
 from crowdveil.files.published import CERTIFICATE, check_files
 from crowdveil.files.reservation import Reservation, reserved
 from crowdveil.files.rows import ROWS_DIGEST, rows_of_frame, rows_of_parquet
@@ -34,6 +35,7 @@ from crowdveil.signing import SigningKey
 from crowdveil.sources import STDIN
 
 KEY = "crowdveil"  # of the Parquet metadata
+PARTS = "parts"  # the entry of a certificate's contents with the digests of the rows of parts, by name
 BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of noisy claims, of records
 LARGEST_FILE = 2**26  # reports name all of their objects
 _PARQUET = b"PAR1"  # how such a file begins
@@ -50,6 +52,9 @@ def read_certificate(path: str) -> Checked:
         return _of_file(path)
     place = Path(path) / CERTIFICATE
     if not place.exists():
+        in_parts = in_parquet(Path(path), path) if parts_of(Path(path)) else None
+        if in_parts is not None:
+            return in_parts
         raise InputError(f"{path}: there is no {CERTIFICATE} in this folder")
     checked = _of_file(str(place))
     files = check_files(Path(path), checked.certificate)
@@ -107,13 +112,17 @@ def _decoded(data: bytes, source: str) -> str:
 
 
 @contextmanager
-def reserved_table(path: str, *, force: bool) -> Iterator[Reservation | None]:
-    """A place for a table that carries its certificate; None is standard output."""
+def reserved_table(path: str, *, force: bool, parts: bool = False) -> Iterator[Reservation | None]:
+    """A place for a table that carries its certificate; None is standard output.
+
+    With `parts` a Parquet file is a folder of such files.
+    """
     if path == STDOUT:
         check_stdout()
         yield None
         return
-    with reserved([File(Path(path))], force=force) as place:
+    target = Parts(Path(path)) if parts and is_parquet(path) else File(Path(path))
+    with reserved([target], force=force) as place:
         yield place
 
 
@@ -148,10 +157,18 @@ def csv_parts(
 
 def metadata_of(frame: pl.DataFrame, certificate: Certificate, key: SigningKey | None) -> dict[str, str]:
     """The certificate of a table as the metadata of a Parquet file, with the digest of the rows."""
-    return {KEY: to_json(stated(_tied(certificate, ROWS_DIGEST, rows_of_frame(frame)), key))}
+    return metadata_for(rows_of_frame(frame), certificate, key)
 
 
-def _tied(certificate: Certificate, name: str, rows: str) -> Certificate:
+def metadata_for(
+    rows: str | Mapping[str, str], certificate: Certificate, key: SigningKey | None
+) -> dict[str, str]:
+    """The same for rows that have this digest, or these in parts of such names."""
+    name = ROWS_DIGEST if isinstance(rows, str) else PARTS
+    return {KEY: to_json(stated(_tied(certificate, name, rows), key))}
+
+
+def _tied(certificate: Certificate, name: str, rows: str | Mapping[str, str]) -> Certificate:
     return replace(certificate, contents={**certificate.contents, name: rows})
 
 
@@ -167,9 +184,13 @@ def in_parquet(file: Source, source: str) -> Checked | None:
 
     Certificates of versions 1 and 2 tell no digest of the rows. Later ones do, or speak for something else.
     """
+    if isinstance(file, str | Path) and Path(file).is_dir():
+        return _in_parts(Path(file), source)
     checked = told_by_parquet(file, source)
     if checked is None:
         return None
+    if PARTS in checked.certificate.contents:
+        raise InputError(f"{source}: is one part of a table: name the folder that holds all of them")
     tied = checked.must_be_tied or ROWS_DIGEST in checked.certificate.contents
     with _as_parquet(source):
         if tied and checked.certificate.contents.get(ROWS_DIGEST) != rows_of_parquet(_from_start(file)):
@@ -179,6 +200,29 @@ def in_parquet(file: Source, source: str) -> Checked | None:
             )
         _check_users(checked, lambda: scan_parquet(_from_start(file)), source)
     return replace(checked, rows=tied)
+
+
+def _in_parts(folder: Path, source: str) -> Checked | None:
+    """The certificate that all parts of a table carry, if there is one; refused if one part is another."""
+    parts = parts_of(folder)
+    with _as_parquet(source):
+        texts = {parquet_metadata(part).get(KEY) for part in parts}
+        text = texts.pop()
+        if texts:
+            raise InputError(f"{source}: its parts carry different certificates")
+        if text is None:
+            return None
+        checked = read_text(text, source)
+        digests = on_threads(lambda number: rows_of_parquet(parts[number]), len(parts))
+        found = {part.name: each for part, each in zip(parts, digests, strict=True)}
+        besides = any(not path.name.startswith(("_", ".")) for path in {*folder.iterdir()} - {*parts})
+        if besides or checked.certificate.contents.get(PARTS) != found:
+            raise InputError(
+                f"{source}: its parts are not those that its certificate tells of: some were changed, added "
+                "or removed. Use the folder as it was written"
+            )
+        _check_users(checked, lambda: scan_parquet(folder), source)
+    return replace(checked, rows=True)
 
 
 def _from_start(file: Source) -> Source:

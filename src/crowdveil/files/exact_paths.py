@@ -13,8 +13,13 @@ from typing import Any
 
 import polars as pl
 
+from crowdveil.files.places import PART
+
 Source = str | Path | BytesIO
-"""A path, or bytes in memory. Polars' threads would share the place in a file that is open."""
+"""A path, or bytes in memory. Polars' threads would share the place in a file that is open.
+
+The path of a folder stands for a Parquet table in parts.
+"""
 
 
 def read_csv(source: Source, **options: Any) -> pl.DataFrame:
@@ -37,6 +42,14 @@ def parquet_metadata(source: Source) -> dict[str, str]:
     return pl.read_parquet_metadata(_exactly(source))
 
 
-def _exactly(source: Source) -> str | BytesIO:
+def parts_of(folder: Path) -> list[Path]:
+    """The files of a table in parts, in the order of its rows."""
+    return sorted(path for path in folder.iterdir() if PART.fullmatch(path.name))
+
+
+def _exactly(source: Source) -> Any:
     """The source as Polars takes it: no path that begins with `~` or with the name of a protocol."""
-    return source if isinstance(source, BytesIO) else os.fspath(Path(source).absolute())
+    if isinstance(source, BytesIO):
+        return source
+    path = Path(source).absolute()
+    return [os.fspath(part) for part in parts_of(path)] if path.is_dir() else os.fspath(path)

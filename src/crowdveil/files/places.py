@@ -65,6 +65,17 @@ class Folder:
 
 
 @dataclass(frozen=True)
+class Parts(Folder):
+    """A folder to write that holds a table in parts, and nothing else."""
+
+    mode: int = 0o755
+    files: frozenset[str] = frozenset()
+
+    def _may_hold(self, path: Path) -> bool:
+        return PART.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
+
+
+@dataclass(frozen=True)
 class File:
     """A file to write: its path and its mode."""
 

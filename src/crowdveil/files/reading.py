@@ -20,7 +20,7 @@ from crowdveil.claims import Claims, as_integers
 from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.files.columns import column_of_role, nfc, three_columns
-from crowdveil.files.exact_paths import read_csv, read_parquet, scan_parquet
+from crowdveil.files.exact_paths import parts_of, read_csv, read_parquet, scan_parquet
 from crowdveil.files.first_line import take_line, unpacked
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
@@ -185,6 +185,8 @@ class _TableFile:
                 data = None
                 with self._path.open("rb") as file:
                     head = file.read(4)
+            elif self._path.is_dir() and parts_of(self._path):
+                data, head = None, _PARQUET_MAGIC
             else:  # a pipe can be read only once; a folder raises an error
                 data = self._path.read_bytes()
                 head = data[:4]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,13 @@ _FORM = "crowdveil rows, form 1"
 def rows_of_frame(frame: pl.DataFrame) -> str:
     """The digest of a table's rows."""
     return _rows(frame.schema, frame.iter_slices(ROWS_AT_ONCE))
+
+
+def rows_of_tables(tables: Iterable[pl.DataFrame]) -> str:
+    """The digest of the rows of tables, one after the other; there is at least one."""
+    tables = iter(tables)
+    first = next(tables)
+    return _rows(first.schema, chain([first], tables))
 
 
 def rows_of_parquet(file: Source) -> str:

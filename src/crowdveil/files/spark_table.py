@@ -11,6 +11,7 @@ from crowdveil.engines import Engine
 from crowdveil.engines.spark import Cluster, SparkEngine, lay_out, tables
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.columns import nfc, three_columns
+from crowdveil.files.exact_paths import parts_of
 from crowdveil.labels import Labels
 from crowdveil.sources import STDIN, has_no_path
 
@@ -42,12 +43,13 @@ class SparkTable:
         return tables.table(self._cluster, self.label)
 
     def certificate(self) -> Certificate | None:
-        """The certificate that a Parquet file carries, where the driver sees the file."""
+        """The certificate that a Parquet file or a table in parts carries, where the driver sees it."""
         from crowdveil.files.certificates import in_parquet
 
-        if has_no_path(self.label) or not Path(self.label).is_file():
+        path = Path(self.label)
+        if has_no_path(self.label) or not (path.is_file() or (path.is_dir() and parts_of(path))):
             return None
-        checked = in_parquet(Path(self.label), self.label)
+        checked = in_parquet(path, self.label)
         return None if checked is None else checked.certificate
 
     def claims(

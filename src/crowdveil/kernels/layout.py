@@ -22,6 +22,17 @@ def starts(codes: Codes, count: int) -> Ints:
 
 
 @compiled
+def order_by_code(codes: Codes, count: int) -> Codes:
+    """The rows sorted by code (stable)."""
+    place = starts(codes, count)
+    order = np.empty(codes.size, dtype=np.int32)
+    for row in range(codes.size):
+        order[place[codes[row]]] = row
+        place[codes[row]] += 1
+    return order
+
+
+@compiled
 def lay_out(
     objects: Codes,
     users: Codes,
@@ -35,11 +46,7 @@ def lay_out(
 
     Two counting sorts: by user, and then by object, which is stable and keeps the order of users.
     """
-    place = starts(users, user_count)
-    by_user = np.empty(users.size, dtype=np.int32)
-    for row in range(users.size):
-        by_user[place[users[row]]] = row
-        place[users[row]] += 1
+    by_user = order_by_code(users, user_count)
     place = offsets.copy()
     distinct = True
     for i in range(users.size):

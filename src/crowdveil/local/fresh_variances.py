@@ -99,9 +99,9 @@ class FreshVariance(ClaimMechanism):
         """What is publicly known about the noise."""
         return self.laplace.law
 
-    def fill_noise(self, state: Words, out: Ints) -> None:
-        """Fill `out` with a user's noise, in steps."""
-        self.laplace.fill_noise(state, out)
+    def fill_noise(self, key: Words, nonces: Words, offsets: Ints, out: Ints) -> None:
+        """Fill `out` with the noise of users' claims, in steps."""
+        self.laplace.fill_noise(key, nonces, offsets, out)
 
     def promise(self, unit: Unit | None = None, count: int = 1, *, delta: float = 0.0) -> Guarantee:
         """What Laplace noise promises: pure epsilon for each claim."""

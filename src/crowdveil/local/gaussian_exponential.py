@@ -31,6 +31,7 @@ from crowdveil.accounting.rounding import slack, up
 from crowdveil.arrays import Ints
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Guarantee, NoGuarantee, Promise, Unit, rounded_up
+from crowdveil.kernels import device_noise
 from crowdveil.local.description import Description
 from crowdveil.local.grid import Grid
 from crowdveil.local.laplace import ASSUMPTIONS, most_claims, so_many
@@ -39,8 +40,7 @@ from crowdveil.local.request import MechanismRequest
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words
-from crowdveil.randomness.gaussian import fill_discrete_gaussian
-from crowdveil.randomness.samplers import INTEGER_LIMIT, discrete_laplace
+from crowdveil.randomness.samplers import INTEGER_LIMIT
 
 EPSILON = 1.0  # at which the delta of a variance without a floor is stated
 LEAST_DELTA = 1e-3  # without a floor none below is printed, though it may be true
@@ -189,13 +189,11 @@ class VariancePerUser(ClaimMechanism):
         """What is publicly known about the noise."""
         return NoiseLaw(self.grid.low, self.grid.high, user_variance=self.noise_variance)
 
-    def fill_noise(self, state: Words, out: Ints) -> None:
-        """Fill `out` with a user's noise, in steps: a variance first, then noise of that variance."""
-        # A discrete Laplace draw that is not negative has the geometric law.
-        drawn = discrete_laplace(state, STEPS_TO_MEAN, 1)
-        while drawn < 0:
-            drawn = discrete_laplace(state, STEPS_TO_MEAN, 1)
-        fill_discrete_gaussian(state, *self.variance(min(drawn + 1, CAP)), out)
+    def fill_noise(self, key: Words, nonces: Words, offsets: Ints, out: Ints) -> None:
+        """Fill `out` with users' noise, in steps: for each a variance first, then noise of that variance."""
+        least, parts = self.variance(0)
+        law = least, self._step, parts, STEPS_TO_MEAN, CAP, 1
+        device_noise.fill_gaussian(key, nonces, offsets, *law, out)
 
     def delta_at(self, epsilon: float, claims: int = 1) -> float:
         """A delta at `epsilon` for that many claims of a user together; proved for the law that is drawn."""

@@ -41,10 +41,6 @@ class Grid:
         """How far one claim can move on the grid: its sensitivity."""
         return max(1, ceil((self.high - self.low) / self.step))
 
-    def clamped(self, values: Floats) -> int:
-        """How many values lie outside the range."""
-        return int(np.count_nonzero((values < self.low) | (values > self.high)))
-
     def places(self, values: Floats) -> Ints:
         """The nearest place of each value, or of the end that it lies beyond; halves go to the even place."""
         inside = np.clip(values, self.low, self.high)

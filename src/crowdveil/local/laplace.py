@@ -20,12 +20,12 @@ from crowdveil.accounting import NoiseEvent, events_epsilon
 from crowdveil.accounting.rounding import up, up_to
 from crowdveil.arrays import Ints
 from crowdveil.guarantee import Guarantee, Unit, rational
+from crowdveil.kernels import device_noise
 from crowdveil.local.grid import Grid
 from crowdveil.local.perturbed import ClaimMechanism
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
 from crowdveil.randomness import Words, scales
-from crowdveil.randomness.samplers import fill_discrete_laplace
 
 ASSUMPTIONS = (
     "the range and the resolution were declared, not read off the data",
@@ -112,9 +112,9 @@ class Laplace(ClaimMechanism):
         grid = self.grid
         return NoiseLaw(grid.low, grid.high, laplace_scale=sqrt(self.noise_variance / 2))
 
-    def fill_noise(self, state: Words, out: Ints) -> None:
-        """Fill `out` with a user's noise, in steps."""
-        fill_discrete_laplace(state, self.scale.numerator, self.scale.denominator, out)
+    def fill_noise(self, key: Words, nonces: Words, offsets: Ints, out: Ints) -> None:
+        """Fill `out` with the noise of users' claims, in steps."""
+        device_noise.fill_laplace(key, nonces, offsets, self.scale.numerator, self.scale.denominator, out)
 
     def promise(self, unit: Unit | None = None, count: int = 1, *, delta: float = 0.0) -> Guarantee:
         """Pure epsilon for each claim; for a user the sum over `count` claims or, at a delta, less."""

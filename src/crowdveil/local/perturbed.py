@@ -1,8 +1,9 @@
 """Perturbing claims on devices: one device's values, or a whole table as all devices together would do it.
 
-Each user's noise comes from a stream of the user's own name, in the order of the objects' names. So the noise
-of a user depends neither on other users nor on any value, and a device that knows only its own claims gives
-the same law as the simulation with a table, under a seed even the same values.
+Each user's noise comes from a stream of the user's own name, in the order of the objects' names: an engine
+draws it for blocks of whole users, and what is noisy goes back to the objects. So the noise of a user depends
+neither on other users nor on any value, and a device that knows only its own claims gives the same law as the
+simulation with a table, under a seed even the same values.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from crowdveil.arrays import Floats, Ints
+from crowdveil.arrays import Floats, Ints, frozen
 from crowdveil.claims import Claims
+from crowdveil.engines import Block, Engine, LocalEngine
 from crowdveil.errors import InputError
 from crowdveil.guarantee import SEEDED, Promise, Unit
-from crowdveil.kernels import layout
 from crowdveil.local.device_input import ascending, finite_numbers, public_objects
 from crowdveil.local.grid import Grid
 from crowdveil.local.mechanism import About, Mechanism
@@ -28,9 +29,9 @@ from crowdveil.local.request import MechanismRequest
 from crowdveil.local.wire import Wire, check_whole, opened, sealed
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.public_range import Range
-from crowdveil.randomness import Name, Randomness, Words, secure
-from crowdveil.randomness.chacha import STATE_WORDS, start
+from crowdveil.randomness import Name, Randomness, Streams, Words, secure
 
+OPERATIONS = 100.0  # for a claim, and for a user: draws take many
 NO_PAIR = "a claim of a report is a pair: an object, and a whole number of steps"
 
 
@@ -81,8 +82,11 @@ class ClaimMechanism(Mechanism):
         return self.grid.farthest(self.largest_deviation)
 
     @abstractmethod
-    def fill_noise(self, state: Words, out: Ints) -> None:
-        """Fill `out` with the noise of one user's claims, in steps of the grid."""
+    def fill_noise(self, key: Words, nonces: Words, offsets: Ints, out: Ints) -> None:
+        """Fill `out` with the noise of users' claims, in steps of the grid.
+
+        User u has a stream of that nonce under the key, and claims from offsets[u] on.
+        """
 
     @classmethod
     def ends(cls, request: MechanismRequest) -> tuple[float, float]:
@@ -99,7 +103,8 @@ class ClaimMechanism(Mechanism):
         numbers = finite_numbers(values)
         if numbers.size == 0:
             raise InputError("the values must be a row of at least one number")
-        return self.grid.places(numbers) + _noise(self, [user], np.array([numbers.size]), rng or secure())
+        streams = (rng or secure()).all_streams(purpose=self.method)
+        return _noisy_places(self, streams, [user], 0, frozen(np.array([0, numbers.size])), numbers)
 
     def report_one(
         self,
@@ -181,6 +186,7 @@ class Perturbed:
     user_promise: Promise  # about all claims of a user, for the user with the most
     law: NoiseLaw  # of the noise around the rounded claims; rounding moves by half a step at most
     clamped: int
+    claims_of_a_user: int  # the most that one has, at least 1
     seeded: bool
 
     def __post_init__(self) -> None:
@@ -189,20 +195,29 @@ class Perturbed:
             object.__setattr__(self, "user_promise", SEEDED)
 
 
-def perturb(claims: Claims, mechanism: ClaimMechanism, *, rng: Randomness | None = None) -> Perturbed:
+def perturb(
+    claims: Claims,
+    mechanism: ClaimMechanism,
+    *,
+    rng: Randomness | None = None,
+    engine: Engine | None = None,
+) -> Perturbed:
     """Every claim as its user's device would send it."""
-    rng = rng or secure()
-    grid = mechanism.grid
-    by_user = np.argsort(claims.user_codes, kind="stable")  # and by object, as claims are laid out
-    counts = claims.claims_per_user()
-    places = grid.places(claims.values)
-    places[by_user] += _noise(mechanism, claims.users, counts, rng)
+    rng, engine = rng or secure(), engine or LocalEngine()
+    most, users = most_claims_of_a_user(claims), claims.by_user()
+    (noisy,) = engine.map(
+        *("perturbing", users, _noisy_values),
+        (mechanism, rng.all_streams(purpose=mechanism.method)),
+        per=("claim",),
+        operations=OPERATIONS * (len(claims) + claims.user_count),
+    )
     return Perturbed(
-        claims=_laid_out(claims, grid.values(places)),
+        claims=claims.with_values(users.returned(noisy)),
         promise=mechanism.promise(),
-        user_promise=mechanism.promise("user", most_claims_of_a_user(claims)),
+        user_promise=mechanism.promise("user", most),
         law=mechanism.law,
-        clamped=grid.clamped(claims.values),
+        clamped=claims.outside(mechanism.grid.low, mechanism.grid.high),
+        claims_of_a_user=most,
         seeded=not rng.private,
     )
 
@@ -223,26 +238,22 @@ def perturb_one(
     return mechanism.grid.values(mechanism.noisy_places(values, user=user, rng=rng))
 
 
-def _noise(mechanism: ClaimMechanism, users: Collection[Name], counts: Ints, rng: Randomness) -> Ints:
-    """The noise of all users, one after the other, as many numbers for each as the user has claims."""
-    key, nonces = rng.streams(users, purpose=mechanism.method)
-    state = np.zeros(STATE_WORDS, dtype=np.uint32)
-    noise = np.empty(int(counts.sum()), dtype=np.int64)
-    last = 0
-    for nonce, count in zip(nonces, counts.tolist(), strict=True):
-        first, last = last, last + count
-        start(state, key, nonce)
-        mechanism.fill_noise(state, noise[first:last])
-    return noise
+def _noisy_values(block: Block, shared: tuple[ClaimMechanism, Streams]) -> tuple[Floats]:
+    """What the devices of a block of users send for their values."""
+    mechanism, streams = shared
+    places = _noisy_places(mechanism, streams, block.names, block.first, block.offsets, block.values)
+    return (mechanism.grid.values(places),)
 
 
-def _laid_out(claims: Claims, values: Floats) -> Claims:
-    """The same claims with other values, laid out by these; equal ones in the order of users' names."""
-    objects = np.repeat(np.arange(len(claims.objects), dtype=np.int32), claims.counts())
-    users, laid_out = np.empty_like(claims.user_codes), np.empty(len(claims))
-    offsets = claims.offsets.copy()
-    layout.lay_out(objects, claims.user_codes.copy(), values, offsets, len(claims.users), users, laid_out)
-    layout.sort_values(offsets, users, laid_out)
-    for array in (users, laid_out):
-        array.setflags(write=False)
-    return Claims(claims.objects, claims.users, claims.offsets, users, laid_out)
+def _noisy_places(
+    mechanism: ClaimMechanism,
+    streams: Streams,
+    users: Collection[Name],
+    first: int,
+    offsets: Ints,
+    values: Floats,
+) -> Ints:
+    """Noisy places of users' values, those of one after those of the other; the first has that number."""
+    noise = np.empty(values.size, dtype=np.int64)
+    mechanism.fill_noise(streams.key, streams.nonces(users, first), offsets, noise)
+    return mechanism.grid.places(values) + noise

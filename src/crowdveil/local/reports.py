@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from crowdveil.accounting.rounding import up
 from crowdveil.answers import Answers, Domain, Symbols
 from crowdveil.arrays import Codes, Ints
-from crowdveil.engines.threads import on_threads
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import SEEDED, Guarantee, Promise, Unit
 from crowdveil.local.device_input import ascending, finite_numbers, public_objects
@@ -34,8 +34,6 @@ from crowdveil.randomness.chacha import STATE_WORDS, start
 Device = Callable[[int, Words, Codes, Symbols, NDArray[Any]], None]
 """Called with a device's number, its stream, answered objects (ascending) and their codes; fills its row."""
 
-USERS_IN_A_BLOCK = 500
-CELLS_IN_A_MOMENT = 1_000_000  # fewer are not worth a second thread
 FROM_ANSWERS = "objects and users were listed from the answers: that each of them has one is not hidden"
 
 
@@ -215,12 +213,18 @@ def pure(
     return Guarantee(epsilon, 0.0, unit, "replace-or-none", "local", assumptions)
 
 
-def report(answers: Answers, mechanism: CellMechanism, *, rng: Randomness | None = None) -> Reports:
+def report(
+    answers: Answers,
+    mechanism: CellMechanism,
+    *,
+    rng: Randomness | None = None,
+    engine: Engine | None = None,
+) -> Reports:
     """Every user's row as the user's own device would send it."""
     if answers.domain != mechanism.domain:
         raise ParameterError("the answers' domain is not the mechanism's")
     rng = rng or secure()
-    rows = _rows(answers, mechanism, np.arange(len(answers.users)), rng)
+    rows = _rows(answers, mechanism, np.arange(len(answers.users)), rng, engine)
     return Reports(
         *(answers.objects, answers.users, mechanism, rows),
         seeded=not rng.private,
@@ -228,7 +232,13 @@ def report(answers: Answers, mechanism: CellMechanism, *, rng: Randomness | None
     )
 
 
-def _rows(answers: Answers, mechanism: CellMechanism, places: Ints, rng: Randomness) -> NDArray[Any]:
+def _rows(
+    answers: Answers,
+    mechanism: CellMechanism,
+    places: Ints,
+    rng: Randomness,
+    engine: Engine | None = None,
+) -> NDArray[Any]:
     """(M, numbers): what the devices of these users send, which are in these places."""
     users = len(answers.users)
     width, kind = mechanism.row(len(answers.objects))
@@ -236,20 +246,15 @@ def _rows(answers: Answers, mechanism: CellMechanism, places: Ints, rng: Randomn
     fill_row = mechanism.device(answers.objects, places)
     key, nonces = rng.streams(answers.users, purpose=mechanism.method)
 
-    def fill_block(block: int) -> None:
+    def fill(first: int, last: int) -> None:
         state = np.zeros(STATE_WORDS, dtype=np.uint32)
-        first = block * USERS_IN_A_BLOCK
-        for user in range(first, min(first + USERS_IN_A_BLOCK, users)):
+        for user in range(first, last):
             a, b = answers.offsets[user], answers.offsets[user + 1]
             start(state, key, nonces[user])
             fill_row(user, state, answers.object_codes[a:b], answers.codes[a:b], rows[user])
 
-    blocks = -(-users // USERS_IN_A_BLOCK)
-    if users * len(answers.objects) > CELLS_IN_A_MOMENT:
-        on_threads(fill_block, blocks)
-    else:
-        for block in range(blocks):
-            fill_block(block)
+    cells = float(users * len(answers.objects))
+    (engine or LocalEngine()).spread("perturbing", users, fill, operations=cells)
     return rows
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from crowdveil.answers import Answers
 from crowdveil.claims import Claims
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import (
     Reservation,
@@ -25,6 +26,7 @@ from crowdveil.files import (
     write_cell_reports,
     write_reports,
 )
+from crowdveil.files.writing import is_parquet
 from crowdveil.local.description import Description
 from crowdveil.local.perturbed import ClaimMechanism, Perturbed, most_claims_of_a_user
 from crowdveil.local.perturbed import perturb as perturb_claims
@@ -132,7 +134,7 @@ class NoisyClaims:
             "mechanism": self.description.mechanism,
             "parameters": dict(self.description.parameters),
             "claims": len(self.perturbed.claims),
-            "users": len(self.perturbed.claims.users),
+            "users": self.perturbed.claims.user_count,
             "for_your_eyes": {"clamped": self.perturbed.clamped},
             "noise_deviation": self.perturbed.law.variance**0.5,
             "private": not self.perturbed.seeded,
@@ -170,45 +172,61 @@ class CellsReported:
 
 
 def perturb(
-    request: Request, account: Account, out: str, *, force: bool = False
+    request: Request,
+    account: Account,
+    out: str,
+    *,
+    force: bool = False,
+    engine: Engine | None = None,
 ) -> NoisyClaims | CellsReported:
     """Perturb a file into another one, charged to the account; `force` replaces what is there.
+
+    An engine that writes folders makes one of Parquet files, each with the certificate of the whole table.
 
     The promise that is charged holds against whoever sees what was written alone: whoever calls this has the
     raw claims. The result carries warnings for whoever asked.
     """
     read = {"the raw claims": request.source, "--objects": request.objects, "--users": request.users}
     keep_apart([out], read, ledger=account.ledger.path)
+    engine = engine or LocalEngine()
     if request.about == "claims":
-        with reserved_table(out, force=force) as table:
-            return _perturb_claims(request, account, out, table)
+        with reserved_table(out, force=force, parts=engine.writes_folders) as table:
+            return _perturb_claims(request, account, out, table, engine)
+    if engine.writes_folders:
+        raise ParameterError("--engine spark takes noise on claims only: laplace or gaussian-exponential")
     with reserved_cell_reports(out, force=force) as place:
-        return _report_cells(request, account, out, place)
+        return _report_cells(request, account, out, place, engine)
 
 
-def _perturb_claims(request: Request, account: Account, out: str, place: Reservation | None) -> NoisyClaims:
+def _perturb_claims(
+    request: Request, account: Account, out: str, place: Reservation | None, engine: Engine
+) -> NoisyClaims:
     description = request.describe()
     mechanism: ClaimMechanism = description.build()
-    claims, warned = _read(request)
+    if place is not None and is_parquet(out):
+        engine.check_place(place.drafts[-1])
+    claims, warned = _read(request, engine)
     most = most_claims_of_a_user(claims)
     mechanism.promise("user", most)  # refuses too many claims of a user
     key = account.key(seeded=request.seed is not None)  # refuses one that cannot be used
     perturbed = spend(
         account,
         request.cost(mechanism, description, declared=True, of_a_user=most),
-        draw=lambda: perturb_claims(claims, mechanism, rng=request.rng()),
-        write=lambda perturbed: write_reports(perturbed, description, place, key),
+        draw=lambda: perturb_claims(claims, mechanism, rng=request.rng(), engine=engine),
+        write=lambda perturbed: write_reports(perturbed, description, place, key, engine),
     )
     return NoisyClaims(out, description, perturbed, warned)
 
 
-def _report_cells(request: Request, account: Account, out: str, place: Reservation) -> CellsReported:
+def _report_cells(
+    request: Request, account: Account, out: str, place: Reservation, engine: Engine
+) -> CellsReported:
     domain = whole_domain(request.range)
     lists = {
         "objects": None if request.objects is None else read_names(request.objects),
         "users": None if request.users is None else read_names(request.users),
     }
-    claims, warned = _read(request)
+    claims, warned = _read(request, engine)
     answers = Answers.from_claims(claims, domain, **lists)
     description = request.describe(users=len(answers.users), objects=len(answers.objects))
     mechanism: CellMechanism = description.build()
@@ -219,7 +237,7 @@ def _report_cells(request: Request, account: Account, out: str, place: Reservati
     def draw() -> Reports:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            reports = report(answers, mechanism, rng=request.rng())
+            reports = report(answers, mechanism, rng=request.rng(), engine=engine)
         raised.extend(caught)
         return reports
 
@@ -235,8 +253,8 @@ def _report_cells(request: Request, account: Account, out: str, place: Reservati
     return CellsReported(out, description, reports, answers.moved, len(answers), tuple(messages))
 
 
-def _read(request: Request) -> tuple[Claims, tuple[str, ...]]:
+def _read(request: Request, engine: Engine) -> tuple[Claims, tuple[str, ...]]:
     """The claims, and a warning if they are noisy; reports about every cell are refused."""
     if read_cell_reports(request.source) is not None:
         raise InputError(f"{request.source}: these are reports already")
-    return read_raw_claims(request.source, request.columns, in_range=True)
+    return read_raw_claims(request.source, request.columns, in_range=True, engine=engine)

@@ -7,15 +7,62 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from crowdveil.arrays import Codes
+import numpy as np
+import polars as pl
+
+from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Block
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
+    from crowdveil.engines.spark.cluster import Cluster
+
 Split = Callable[[int, Any], Iterator[tuple[int, Any]]]
+
+
+class Table(Protocol):
+    """Blocks on workers, and what whoever calls functions on them must know."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Where the blocks are."""
+
+    @property
+    def blocks(self) -> RDD[Any]:
+        """One Block for each partition, or None."""
+
+    @property
+    def firsts(self) -> list[int]:
+        """The number of each block's first object, and at the end that of all objects."""
+
+    @property
+    def user_ends(self) -> Ints:
+        """The ranges of users, by their numbers."""
+
+    @property
+    def routes(self) -> RDD[Any] | None:
+        """With many users: for each range, by block, which of them it asks for."""
+
+    @property
+    def users(self) -> pl.Series:
+        """The names of all users, ascending."""
+
+    @property
+    def user_names(self) -> RDD[Any]:
+        """For each range of users: their names."""
+
+    @property
+    def object_count(self) -> int:
+        """The number of objects."""
+
+    @property
+    def user_count(self) -> int:
+        """The number of users."""
+
+    def __len__(self) -> int: ...
 
 
 def single(rdd: RDD[Any]) -> RDD[Any]:
@@ -101,3 +148,8 @@ def _forget_imports() -> None:
 def users_of(block: Block) -> Codes:
     """The users of all claims, by their numbers among all users."""
     return block.user_codes if block.users is None else block.users[block.user_codes]
+
+
+def owners(block: Block) -> Ints:
+    """The place in the block of each claim's object."""
+    return np.repeat(np.arange(block.size), np.diff(block.offsets))

@@ -9,17 +9,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from crowdveil.arrays import Ints, frozen
-from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, ByValue, Function, Part, Per
+from crowdveil.engines.engine import (
+    Array,
+    Block,
+    ByClaim,
+    ByObject,
+    ByUser,
+    ByValue,
+    Part,
+    Per,
+    UserNames,
+)
 from crowdveil.engines.spark import users
-from crowdveil.engines.spark.blocks import exchanged, numbered, single, zipped
+from crowdveil.engines.spark.blocks import Table, exchanged, numbered, single, zipped
 from crowdveil.engines.spark.cluster import Cluster
 
 if TYPE_CHECKING:
     from pyspark import RDD
-
-    from crowdveil.engines.spark.claims import SparkClaims
 
 LARGE = 100_000  # bytes: larger arrays that all blocks share are broadcast
 
@@ -31,7 +40,7 @@ class SparkKept:
     arrays: RDD[Any]  # a tuple of arrays for each partition, or None
     which: int
     per: Per
-    table: SparkClaims
+    table: Table
     stage: str
 
     def __len__(self) -> int:
@@ -39,7 +48,7 @@ class SparkKept:
         return self.table.object_count if self.per == "object" else len(self.table)
 
 
-def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[Part]) -> RDD[Any]:
+def called(table: Table, function: Callable[..., Any], shared: Any, parts: Sequence[Part]) -> RDD[Any]:
     """What the function returns for each block, or None where a partition has none."""
     sent = _Sent.of(table.cluster, shared)
     given, together = _given(table, parts)
@@ -57,7 +66,7 @@ def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[
 
 
 def summed(
-    table: SparkClaims, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+    table: Table, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """Totals over all blocks, and what `add` returned for each partition."""
     totals = _totals(table, size, add, shared, parts, alike=True)
@@ -72,7 +81,7 @@ FEW_TOTALS = 16  # that the driver adds itself
 
 
 def summed_by_user(
-    table: SparkClaims, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+    table: Table, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """As `summed`, with `width` totals for each user."""
     if table.routes is None:
@@ -108,7 +117,7 @@ def summed_by_user(
 
 
 def _totals(
-    table: SparkClaims,
+    table: Table,
     size: int,
     add: Callable[..., Any],
     shared: Any,
@@ -191,21 +200,29 @@ class _Given:
     by_user: Mapping[int, Any]
     by_object: Mapping[int, Any]
     places: Mapping[int, tuple[int, int]]  # which of the zipped tuples, and where in it
+    names: Mapping[int, Any]  # broadcasts of the names of all users
 
-    def parts(self, block: Block, own: Sequence[Any]) -> list[Array]:
+    def parts(self, block: Block, own: Sequence[Any]) -> list[Array | pl.Series]:
         """The parts in the order of the function's arguments."""
-        found = {number: _received(each) for number, each in self.by_user.items()}
+        found: dict[int, Array | pl.Series] = {
+            number: _received(each) for number, each in self.by_user.items()
+        }
         end = block.first + block.size
         found |= {number: _received(each)[block.first : end] for number, each in self.by_object.items()}
         found |= {number: own[which][place] for number, (which, place) in self.places.items()}
-        return [frozen(found[number].view()) for number in range(len(found))]
+        found |= {number: _column(_received(each)) for number, each in self.names.items()}
+        return [
+            each if isinstance(each, pl.Series) else frozen(each.view())
+            for each in (found[number] for number in range(len(found)))
+        ]
 
 
-def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
+def _given(table: Table, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
     """Where blocks find their parts, and an RDD of (block, tuples of arrays)."""
     by_user: dict[int, Any] = {}
     by_object: dict[int, Any] = {}
     places: dict[int, tuple[int, int]] = {}
+    names: dict[int, Any] = {}
     rdds: list[RDD[Any]] = []
     routed = {
         n: part.numbers
@@ -220,6 +237,12 @@ def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]
             continue
         if isinstance(part, ByUser):
             by_user[number] = table.cluster.broadcast(part.numbers)
+        elif isinstance(part, UserNames):
+            if table.routes is None:
+                names[number] = table.cluster.broadcast(_packed(table.users))
+            else:
+                places[number] = len(rdds), 0
+                rdds.append(users.names_dealt(table))
         elif isinstance(part.numbers, SparkKept):
             if part.numbers.arrays not in rdds:
                 rdds.append(part.numbers.arrays)
@@ -229,4 +252,15 @@ def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]
         else:
             assert isinstance(part, ByClaim | ByValue)
             raise TypeError("numbers by claim or value stay with the blocks")
-    return _Given(by_user, by_object, places), zipped(table.blocks, rdds)
+    return _Given(by_user, by_object, places, names), zipped(table.blocks, rdds)
+
+
+def _packed(names: pl.Series) -> Array:
+    """A column as bytes."""
+    data = io.BytesIO()
+    names.alias("name").to_frame().write_ipc(data)
+    return np.frombuffer(data.getvalue(), dtype=np.uint8)
+
+
+def _column(data: Array) -> pl.Series:
+    return pl.read_ipc(io.BytesIO(data.tobytes())).to_series()

@@ -13,10 +13,11 @@ import polars as pl
 
 from crowdveil.arrays import Flags, Ints
 from crowdveil.claims import Claims, listed_names, name_hashes
-from crowdveil.engines.engine import Array, Block, ByUser
+from crowdveil.engines.engine import Block
 from crowdveil.engines.spark import users
-from crowdveil.engines.spark.blocks import exchanged, kept, users_of, zipped
-from crowdveil.engines.spark.calls import called, summed, summed_by_user
+from crowdveil.engines.spark.blocks import exchanged, kept, owners, single, users_of, zipped
+from crowdveil.engines.spark.by_user import SparkClaimsByUser
+from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.kernels import layout
 
@@ -80,7 +81,12 @@ class SparkClaims:
     @cached_property
     def objects(self) -> pl.Series:
         """The names of the objects, ascending, brought to the driver."""
-        return _one_column(self.blocks.map(_names_of).collect(), "object")
+        return _one_column(self.object_names.collect(), "object")
+
+    @property
+    def object_names(self) -> RDD[Any]:
+        """For each block: the names of its objects, or None."""
+        return self.blocks.map(_names_of)
 
     @cached_property
     def users(self) -> pl.Series:
@@ -116,13 +122,24 @@ class SparkClaims:
 
         Objects that lose all their claims are dropped, unless `keep_objects`.
         """
-        keyed = kept(called(self, _keys, None, [ByUser(name_hashes(self.users))]))
-        asked = exchanged(
-            zipped(self.blocks, [keyed]), partial(_asked, self.user_ends), len(self.user_ends) - 1
-        )
-        answers = exchanged(asked, partial(_chosen, most), len(self.firsts) - 1)
+        hashed = replace(self, blocks=single(self.blocks.map(_hashed)))
+        users = replace(hashed.by_user(), claims=self)
+        chosen = users.returned(SparkKept(called(users, _chosen, most, ()), 0, "claim", users, "cap"))
         with self.cluster.watched("cap"):
-            return self._with(zipped(self.blocks, [answers]).map(partial(_capped, keep_objects)))
+            return self._with(zipped(self.blocks, [chosen.arrays]).map(partial(_capped, keep_objects)))
+
+    def here(self) -> Claims:
+        """The claims, brought to the driver."""
+        return self.picked(np.arange(self.object_count))
+
+    def by_user(self) -> SparkClaimsByUser:
+        """The claims by user; those of a user in the order of objects."""
+        return SparkClaimsByUser.of(self)
+
+    def with_values(self, values: SparkKept) -> SparkClaims:
+        """The same claims with other values, laid out by these; equal ones in the order of users' names."""
+        laid_out = zipped(self.blocks, [values.arrays]).map(partial(_with_values, values.which))
+        return replace(self, blocks=kept(laid_out))
 
     def about(self, objects: Iterable[str | int]) -> SparkClaims:
         """The claims about the listed objects only; a listed object may have no claim."""
@@ -191,20 +208,16 @@ def _bare(block: Block | None) -> Block | None:
     return Block(block.first, block.names, np.zeros_like(block.offsets), *nothing)
 
 
-def _owners(block: Block) -> Ints:
-    return np.repeat(np.arange(block.size), np.diff(block.offsets))
-
-
 def _of_objects(block: Block, rows: Ints) -> Block:
     """The block with some of its objects only."""
     held = np.zeros(block.size, dtype=np.bool_)
     held[rows] = True
-    return _with_claims(block, rows, held[_owners(block)])
+    return _with_claims(block, rows, held[owners(block)])
 
 
 def _with_claims(block: Block, rows: Ints, held: Flags) -> Block:
     """The block with some of its objects, and of their claims those that are held."""
-    counts = np.bincount(_owners(block)[held], minlength=block.size)[rows]
+    counts = np.bincount(owners(block)[held], minlength=block.size)[rows]
     return replace(
         block,
         names=block.names.gather(rows),
@@ -222,54 +235,44 @@ def _picked(
         yield None if block is None or not own.size else _of_objects(block, own)
 
 
-# --- caps: users' ranges choose among the claims that blocks tell them of -----------------------------------
-
-
-def _keys(block: Block, _: None, hashes: Any) -> tuple[Array]:
-    """A hash of the names of the object and the user of each claim."""
-    return (name_hashes(block.names)[_owners(block)] ^ hashes[block.user_codes],)
-
-
-def _asked(ends: Ints, _: int, both: Any) -> Iterator[tuple[int, Any]]:
-    """To each range of users: users, keys and objects of the block's claims."""
-    block, others = both
+def _with_values(which: int, both: Any) -> Block | None:
+    block, (arrays,) = both
     if block is None:
-        return
-    ((keys,),) = others
-    codes = users_of(block)
-    order = np.argsort(codes, kind="stable")
-    objects = block.names.gather(_owners(block)[order])
-    for target, a, b in users.cuts(codes[order], ends):
-        yield target, (codes[order[a:b]], keys[order[a:b]], objects[a:b])
+        return None
+    objects, codes = owners(block).astype(np.int32), block.user_codes.copy()
+    offsets, count = block.offsets.copy(), int(codes.max(initial=-1)) + 1
+    laid_out = np.empty_like(codes), np.empty(codes.size)
+    layout.lay_out(objects, codes, arrays[which], offsets, count, *laid_out)
+    layout.sort_values(offsets, *laid_out)
+    same: Block = replace(block, user_codes=laid_out[0], values=laid_out[1])
+    return same
 
 
-def _chosen(most: int, _: int, asked: Sequence[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """To each block that asked: which of its claims are among the first of their users."""
-    if not asked:
-        return
-    codes, keys = (np.concatenate([payload[which] for _, payload in asked]) for which in (0, 1))
-    objects = pl.concat([payload[2] for _, payload in asked]).rank("dense").to_numpy()
-    order = np.lexsort((objects, keys, codes))
-    by_user = codes[order]
-    begins = np.flatnonzero(np.concatenate([[True], by_user[1:] != by_user[:-1]]))
-    rank = np.arange(codes.size) - np.repeat(begins, np.diff(np.append(begins, codes.size)))
-    held = np.zeros(codes.size, dtype=np.bool_)
-    held[order[rank < most]] = True
-    end = 0
-    for source, payload in asked:
-        begin, end = end, end + payload[0].size
-        yield source, held[begin:end]
+# --- caps: users choose among their claims, of which they see hashes of objects' names in place of values ---
+
+
+def _hashed(block: Block | None) -> Block | None:
+    if block is None:
+        return None
+    return replace(block, values=name_hashes(block.names)[owners(block)].view(np.float64))
+
+
+def _chosen(block: Block, most: int) -> tuple[Flags]:
+    """Which claims of a block of users are among the first of each one, by a hash of both names."""
+    users = owners(block)
+    keys = block.values.view(np.uint64) ^ name_hashes(block.names)[users]
+    held = np.zeros(users.size, dtype=np.bool_)
+    held[np.lexsort((keys, users))[np.arange(users.size) - block.offsets[users] < most]] = True
+    return (held,)
 
 
 def _capped(keep_objects: bool, both: Any) -> Block | None:
     """The block with those of its claims that were chosen."""
-    block, (answers,) = both
+    block, (arrays,) = both
     if block is None:
         return None
-    held = np.zeros(block.values.size, dtype=np.bool_)
-    order = np.argsort(users_of(block), kind="stable")
-    held[order] = np.concatenate([np.zeros(0, dtype=np.bool_), *(mask for _, mask in answers)])
-    counts = np.bincount(_owners(block)[held], minlength=block.size)
+    (held,) = arrays
+    counts = np.bincount(owners(block)[held], minlength=block.size)
     remaining = np.arange(block.size) if keep_objects else np.flatnonzero(counts)
     return _with_claims(block, remaining, held) if remaining.size else None
 

@@ -21,13 +21,13 @@ from crowdveil.engines.engine import (
     Per,
     Progress,
     Rows,
+    Seal,
 )
 from crowdveil.engines.local import LocalEngine, flattened
-from crowdveil.engines.spark.blocks import kept
+from crowdveil.engines.spark.blocks import Table, kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
-from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
-from crowdveil.engines.spark.writing import written
+from crowdveil.engines.spark.writing import digested, written
 
 
 class SparkEngine:
@@ -41,7 +41,7 @@ class SparkEngine:
     def map(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         function: Function,
         shared: Any,
         *parts: Part,
@@ -55,7 +55,7 @@ class SparkEngine:
     def sum(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         size: int,
         add: Add,
         shared: Any,
@@ -69,7 +69,7 @@ class SparkEngine:
     def sum_by_user(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         width: int,
         add: Add,
         shared: Any,
@@ -83,7 +83,7 @@ class SparkEngine:
     def judge(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         judge: Judge,
         shared: Any,
         *parts: Part,
@@ -116,17 +116,25 @@ class SparkEngine:
     def write(
         self,
         stage: str,
-        table: SparkClaims,
+        table: Table,
         rows: Rows,
         *parts: Part,
         path: Path,
         offsets: Ints,  # noqa: ARG002, a block is a file
-        metadata: Mapping[str, str],
+        metadata: Mapping[str, str] | Seal,
     ) -> None:
         """Write a folder with a Parquet file for each block, where the workers are."""
-        path.mkdir()
+        path.mkdir(exist_ok=True)
         with self.cluster.watched(stage):
+            if isinstance(metadata, Seal):
+                told = called(table, digested, (rows, metadata.digest), parts).collect()
+                metadata = metadata.metadata(dict(each for each in told if each is not None))
             called(table, written, (rows, str(path), dict(metadata)), parts).foreach(_nothing)
+
+    @property
+    def writes_folders(self) -> bool:
+        """A folder has a file for each block."""
+        return True
 
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if some worker does not write into this very folder."""

@@ -13,15 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Array, Block
-from crowdveil.engines.spark.blocks import exchanged, kept, single, users_of
+from crowdveil.engines.spark.blocks import Table, exchanged, kept, single, users_of
 
 if TYPE_CHECKING:
     from pyspark import RDD
-
-    from crowdveil.engines.spark.claims import SparkClaims
 
 
 def ranges(count: int, parts: int) -> Ints:
@@ -59,7 +58,7 @@ def _routed(ends: Ints, _: int, own: Codes) -> Iterator[tuple[int, Codes]]:
         yield target, (own[begin:end] - ends[target]).astype(np.int32)
 
 
-def dealt(table: SparkClaims, vectors: Sequence[Array]) -> RDD[Any]:
+def dealt(table: Table, vectors: Sequence[Array]) -> RDD[Any]:
     """For each block a tuple of the parts of these arrays by user that its codes index."""
     assert table.routes is not None
     slices = [
@@ -69,6 +68,23 @@ def dealt(table: SparkClaims, vectors: Sequence[Array]) -> RDD[Any]:
     by_range = single(table.cluster.context.parallelize(slices, len(slices)))
     sent = exchanged(table.routes.zip(by_range), _to_blocks, len(table.firsts) - 1)
     return single(sent.map(partial(_joined, [vector[:0] for vector in vectors])))
+
+
+def names_dealt(table: Table) -> RDD[Any]:
+    """For each block, alone in a tuple, the names of the users that its codes index."""
+    assert table.routes is not None
+    sent = exchanged(table.routes.zip(single(table.user_names)), _names_to_blocks, len(table.firsts) - 1)
+    return single(sent.map(_names_joined))
+
+
+def _names_to_blocks(_: int, both: Any) -> Iterator[tuple[int, pl.Series]]:
+    route, names = both
+    for block, places in route:
+        yield block, names.gather(places)
+
+
+def _names_joined(found: Sequence[tuple[int, pl.Series]]) -> tuple[pl.Series | None]:
+    return (pl.concat([names for _, names in found]) if found else None,)
 
 
 def _to_blocks(_: int, both: Any) -> Iterator[tuple[int, Any]]:

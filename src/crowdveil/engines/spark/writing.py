@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from crowdveil.engines.engine import Array, Block, Rows
+from crowdveil.engines.engine import Array, Block, Digest, Rows
 from crowdveil.errors import OutputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def written(block: Block, where: tuple[Rows, str, Mapping[str, str]], *parts: Ar
     table = rows(block, None, *parts).to_arrow()
     if metadata:
         table = table.replace_schema_metadata(dict(metadata))
-    path = Path(folder) / f"part-{block.first:012}.parquet"
+    path = Path(folder) / _name(block)
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         parquet.write_table(table, draft, compression="zstd")
@@ -35,6 +35,16 @@ def written(block: Block, where: tuple[Rows, str, Mapping[str, str]], *parts: Ar
         with suppress(FileNotFoundError):
             draft.unlink()
     return ()
+
+
+def digested(block: Block, how: tuple[Rows, Digest], *parts: Array) -> tuple[str, str]:
+    """The name of a block's file, and the digest of its table."""
+    rows, digest = how
+    return _name(block), digest([rows(block, None, *parts)])
+
+
+def _name(block: Block) -> str:
+    return f"part-{block.first:012}.parquet"
 
 
 def check_place(context: SparkContext, folder: Path) -> None:
