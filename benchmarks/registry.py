@@ -5,14 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks import growth, machine, noise, records, release, service, sparse, startup, truth, truth_large
+from benchmarks import (
+    growth,
+    machine,
+    noise,
+    records,
+    release,
+    scaling,
+    service,
+    sparse,
+    startup,
+    truth,
+    truth_large,
+)
 from benchmarks.harness import Benchmark, Settings, measure
 from crowdveil.errors import ParameterError
 from crowdveil.files import whole_file
 from crowdveil.plain_data import to_json
 from crowdveil.report.plots import save
 
-MODULES = (release, growth, noise, startup, truth, truth_large, sparse, records, service)
+MODULES = (release, growth, noise, startup, truth, truth_large, sparse, records, service, scaling)
 BENCHMARKS = {module.BENCHMARK.name: module.BENCHMARK for module in MODULES}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -27,9 +28,36 @@ Master = Annotated[
     str | None,
     typer.Option(help="--engine spark: Spark's master [local[*]].", metavar="URL", show_default=False),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="--engine local: how much to use, like 4GiB [half of what is free].",
+        metavar="SIZE",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Where to write.", metavar="PATH")]
+
+
+LEAST_MEMORY = 64 * 2**20
+_UNITS = {"": 1, "b": 1} | {
+    f"{letter}{ending}": base**power
+    for power, letter in enumerate("kmgt", start=1)
+    for ending, base in (("", 1024), ("b", 1000), ("ib", 1024))
+}
+
+
+def parse_memory(text: str | None) -> int | None:
+    """A size like 4GiB, 500MB or 2g, in bytes."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]*)", text.strip().lower())
+    size = 0 if found is None else int(float(found[1]) * _UNITS.get(found[2], 0))
+    if size < LEAST_MEMORY:
+        raise ParameterError(f"--memory takes a size of at least 64MiB, like 4GiB or 500MB, not {text!r}")
+    return size
 
 
 def parse_range(text: str | None) -> Range | None:
