@@ -161,4 +161,4 @@ def _outside(claims: Claims, parameters: ReleaseMethod) -> int:
     """How many raw claims lie outside the range."""
     if parameters.range is None:
         return 0
-    return claims.clamped(parameters.range.low, parameters.range.high)[1]
+    return claims.outside(parameters.range.low, parameters.range.high)

@@ -22,7 +22,8 @@ from crowdveil.engines.engine import (
     Progress,
     Rows,
 )
-from crowdveil.engines.local import LocalEngine, flattened
+from crowdveil.engines.local import LocalEngine
+from crowdveil.engines.local_blocks import flattened
 from crowdveil.engines.spark.blocks import kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.claims import SparkClaims
@@ -36,6 +37,7 @@ class SparkEngine:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.progress: Progress = cluster.progress
+        self.memory = None
         self._here = LocalEngine(progress=cluster.progress)
 
     def map(
