@@ -24,6 +24,7 @@ from crowdveil.engines.engine import (
     Block,
     Function,
     Judge,
+    Kept,
     Part,
     Per,
     Progress,
@@ -31,7 +32,6 @@ from crowdveil.engines.engine import (
 )
 from crowdveil.engines.local_blocks import (
     LocalTable,
-    Whole,
     Wholes,
     block_of,
     flattened,
@@ -94,7 +94,7 @@ class LocalEngine:
         *parts: Part,
         per: Sequence[Per] = ("object",),
         operations: float | None = None,
-    ) -> tuple[Whole, ...]:
+    ) -> tuple[Kept, ...]:
         """What `function(block, shared, *parts)` returns for all blocks, as whole arrays."""
         wholes = Wholes(table, per, inf if self.memory is None else self.memory.kept)
 
@@ -162,11 +162,11 @@ class LocalEngine:
         totals = self.sum(stage, table, len(table.users), add, shared, *parts, operations=operations)
         return totals, tuple(whole[:] for whole in wholes.arrays)
 
-    def flat(self, kept: Whole, counts: Ints) -> Whole:
+    def flat(self, kept: Kept, counts: Ints) -> Kept:
         """The first `counts[i]` numbers of row i, for all objects."""
         return flattened(kept, counts) if isinstance(kept, np.ndarray) else flattened_on_disk(kept, counts)
 
-    def collect(self, kept: Whole, rows: Ints | None = None, offsets: Ints | None = None) -> Array:
+    def collect(self, kept: Kept, rows: Ints | None = None, offsets: Ints | None = None) -> Array:
         """The same array, which is here already or on disk, or what belongs to some objects."""
         if rows is None:
             return kept if isinstance(kept, np.ndarray) else kept[:]

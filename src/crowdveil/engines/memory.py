@@ -13,6 +13,7 @@ from crowdveil.errors import InputError, ParameterError
 
 WHOLE = 100  # bytes for each claim of a file that is read whole: two names in Polars' columns (16 bytes and
 # their text) and a value, their codes, the order of the layout, and the claims themselves
+POOLED = 40  # bytes for each claim of a pool: users, values, their order, and all of it in that order
 OF_CSV = 4  # bytes in memory for each byte of a CSV file: cells become text columns before they are numbers
 IN_PASSING = 1024  # for each row that a pass reads: 200 bytes or so while it is looked at, by a fifth of all
 LAID_OUT = 192  # for each claim that is laid out with others: 48 bytes, by a quarter of all
@@ -66,12 +67,12 @@ class Memory:
                 f"they need {_in_words(claims * LAID_OUT)} (--memory)"
             )
 
-    def check_whole(self, claims: int, what: str) -> None:
-        """Refuse what needs all claims in memory if they do not fit."""
-        if not self.holds(claims):
+    def check_pool(self, claims: int) -> None:
+        """Refuse a pool of so many claims, which are one object, if they do not fit."""
+        if claims * POOLED > self.bytes:
             raise InputError(
-                f"{what} needs all claims in memory at once, and they take {_in_words(claims * WHOLE)} "
-                "(--memory)"
+                "all claims as one object do not fit in memory at once; "
+                f"they need {_in_words(claims * POOLED)} (--memory)"
             )
 
 

@@ -17,9 +17,13 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims, as_integers
+from crowdveil.engines import Engine
+from crowdveil.engines.stored.rows import Rows
 from crowdveil.errors import InputError
 from crowdveil.files.exact_paths import read_csv, read_parquet, scan_parquet
 from crowdveil.files.first_line import take_line, unpacked
+from crowdveil.files.large_tables import check_csv, large_claims, large_labels, large_rows
+from crowdveil.files.parquet_parts import parts_in
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
 
@@ -68,35 +72,65 @@ def read_claims_as_told(
     object: str | None = None,
     user: str | None = None,
     value: str | None = None,
+    engine: Engine | None = None,
 ) -> tuple[Claims, Certificate | None]:
     """Claims, and the certificate that the file carries; with the parameters of `read_claims`.
 
-    `if_any` and `saturate` are those of `Claims.from_frame`.
+    `if_any` and `saturate` are those of `Claims.from_frame`. Parquet that does not fit in the memory of
+    `engine` is read into claims on disk.
     """
-    file = _TableFile(path)
+    file = _TableFile(path, engine)
     certificate = file.certificate()
+    rows = _large_rows(file, engine, object, user, value)
+    if rows is not None and engine is not None:
+        return large_claims(rows, engine, saturate=saturate), certificate
     columns = _three_columns(file, object, user, value)
     return Claims.from_frame(**columns, if_any=if_any, saturate=saturate), certificate
 
 
 def read_labels_as_told(
-    path: str, *, object: str | None = None, user: str | None = None, value: str | None = None
+    path: str,
+    *,
+    object: str | None = None,
+    user: str | None = None,
+    value: str | None = None,
+    engine: Engine | None = None,
 ) -> tuple[Labels, Certificate | None]:
-    """Labels, and the certificate that the file carries; with the parameters of `read_claims`."""
-    file = _TableFile(path)
+    """Labels, and the certificate that the file carries; with the parameters of `read_claims_as_told`."""
+    file = _TableFile(path, engine)
     certificate = file.certificate()
+    rows = _large_rows(file, engine, object, user, value)
+    if rows is not None and engine is not None:
+        return large_labels(rows, engine), certificate
     return Labels.from_frame(**_three_columns(file, object, user, value)), certificate
 
 
-def _three_columns(
-    file: _TableFile, object: str | None, user: str | None, value: str | None
-) -> dict[str, Any]:
+def _roles(file: _TableFile, object: str | None, user: str | None, value: str | None) -> dict[str, str]:
     columns = {
         role: file.find(role, name) for role, name in (("object", object), ("user", user), ("value", value))
     }
     if len(set(columns.values())) < len(columns):
         raise InputError(f"{file.label}: object, user and value must be three different columns")
+    return columns
+
+
+def _three_columns(
+    file: _TableFile, object: str | None, user: str | None, value: str | None
+) -> dict[str, Any]:
+    columns = _roles(file, object, user, value)
     return {"frame": file.read(list(columns.values())), "source": file.label, **columns}
+
+
+def _large_rows(
+    file: _TableFile, engine: Engine | None, object: str | None, user: str | None, value: str | None
+) -> Rows | None:
+    """The rows of a table in Parquet that does not fit in the memory of an engine; else None."""
+    parts = file.parts()
+    if engine is None or parts is None:
+        return None
+    roles = _roles(file, object, user, value)
+    columns = roles["object"], roles["user"], roles["value"]
+    return large_rows(parts, columns, file.label, engine.memory)
 
 
 def read_frame(path: str) -> pl.DataFrame:
@@ -173,17 +207,24 @@ def _nfc(name: str) -> str:
 
 
 class _TableFile:
-    """A CSV or Parquet file: its certificate, its column names, and reading of columns.
+    """A CSV or Parquet file, or a folder of Parquet files: certificate, column names, reading of columns.
 
-    A CSV file with a certificate is read at once: what was checked is what is used.
+    A CSV file with a certificate is read at once: what was checked is what is used. One that does not fit in
+    the memory of `engine` is refused.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, engine: Engine | None = None) -> None:
         self.label = "standard input" if path == STDIN else path
         self._path = Path(path)
-        self._data, head = self._peek(path)
+        memory = None if engine is None else engine.memory
+        self._folder = parts_in(self._path) if path != STDIN and self._path.is_dir() else None
+        self._data, head = (None, _PARQUET_MAGIC) if self._folder else self._peek(path)
         self._is_parquet = head == _PARQUET_MAGIC or path.lower().endswith((".parquet", ".pq"))
-        self._in_csv = None if self._is_parquet else self._unpack()
+        self._in_csv = None
+        if not self._is_parquet:
+            check_csv(self._size(), self.label, memory)
+            self._in_csv = self._unpack()
+            check_csv(self._size(), self.label, memory)
         with self._plain_errors():
             self._separator = None if self._is_parquet else self._guess_separator()
             self.columns = self._names()
@@ -238,7 +279,13 @@ class _TableFile:
 
         told = self._in_csv
         if self._is_parquet:
-            told = in_parquet(self._stream(), self.label)
+            certified = [in_parquet(part, self.label) for part in self.parts() or ()]
+            told = certified[0] if len(certified) == 1 else None
+            if told is None and any(each is not None for each in certified):
+                raise InputError(
+                    f"{self.label}: one of its files carries a certificate, which tells nothing of the "
+                    "others: name that file alone"
+                )
         elif told is None and str(self._path) != STDIN and self._path.is_file():
             told = beside_csv(str(self._path))
         if told is not None and told.certificate.kind == "reports":
@@ -253,6 +300,15 @@ class _TableFile:
     def _stream(self) -> Path | BytesIO:
         return self._path if self._data is None else BytesIO(self._data)
 
+    def _size(self) -> int:
+        return self._path.stat().st_size if self._data is None else len(self._data)
+
+    def parts(self) -> Sequence[Path | BytesIO] | None:
+        """The file, or the files of the folder, if these are Parquet."""
+        if not self._is_parquet:
+            return None
+        return self._folder or [self._stream()]
+
     def _guess_separator(self) -> str:
         if self._data is None:
             with self._path.open("rb") as file:
@@ -264,7 +320,7 @@ class _TableFile:
     def _names(self) -> list[str]:
         if self._separator is None:
             with quiet_stderr():
-                return scan_parquet(self._stream()).collect_schema().names()
+                return scan_parquet(self._folder or self._stream()).collect_schema().names()
         head = read_csv(self._stream(), separator=self._separator, infer_schema=False, n_rows=1)
         return head.columns
 
@@ -278,7 +334,7 @@ class _TableFile:
         with self._plain_errors():
             if self._separator is None:
                 with quiet_stderr():
-                    return read_parquet(self._stream(), columns)
+                    return read_parquet(self._folder or self._stream(), columns)
             cells = read_csv(self._stream(), separator=self._separator, infer_schema=False, columns=columns)
         if not empty_rows:
             filled = cells.select(pl.any_horizontal(pl.all().fill_null("") != "")).to_series().arg_true()

@@ -216,7 +216,7 @@ def _from_claims(
     if path == STDIN == law_file:
         raise ParameterError("the claims and --law cannot both be read from standard input")
     given = None if law_file is None else _law_in(law_file)
-    claims, own = read_claims_as_told(path, **columns)
+    claims, own = read_claims_as_told(path, **columns, engine=engine)
     certificate, warnings = _agreed(own, given)
     stated = own is None and given is not None
     law, told = None, _told(certificate)
@@ -275,7 +275,7 @@ def _from_labels(
     known: str | None,
     engine: Engine | None,
 ) -> Discovered:
-    labels, certificate = read_labels_as_told(path, **columns)
+    labels, certificate = read_labels_as_told(path, **columns, engine=engine)
     voted = registry.vote(labels, method, engine=engine)
     table = voted.to_frame()
     scores = {} if known is None else accuracy_of_labels(table, read_known_labels(known), source=known)

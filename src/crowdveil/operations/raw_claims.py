@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crowdveil.claims import Claims, similar_names
+from crowdveil.engines import Engine
 from crowdveil.files import read_claims_as_told
 
 NOT_RAW = (
@@ -18,14 +19,20 @@ SIMILAR_NAMES = (
 
 
 def read_raw_claims(
-    path: str, columns: Mapping[str, str | None], *, if_any: bool = False, in_range: bool = False
+    path: str,
+    columns: Mapping[str, str | None],
+    *,
+    if_any: bool = False,
+    in_range: bool = False,
+    engine: Engine | None = None,
 ) -> tuple[Claims, tuple[str, ...]]:
     """The claims in a file, and what to say about their origin and the names of their users.
 
     With `if_any` there may be none. With `in_range` a range will clamp them, so that every number is taken,
-    infinite ones too: whether there is an output must not depend on a value.
+    infinite ones too: whether there is an output must not depend on a value. `engine` tells the memory that
+    they may take.
     """
-    claims, certificate = read_claims_as_told(path, if_any, in_range, **columns)
+    claims, certificate = read_claims_as_told(path, if_any, in_range, **columns, engine=engine)
     warnings = [] if certificate is None else [NOT_RAW.format(kind=certificate.kind)]
     similar = similar_names(claims.users)
     if similar:

@@ -118,6 +118,7 @@ def release(
             columns or {},
             if_any=parameters.may_lack_claims,
             in_range=parameters.range is not None,
+            engine=engine,
         )
         expected = parameters.expectation(raw, spread, engine)
         if expected is None and spread is not None:

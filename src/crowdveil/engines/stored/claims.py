@@ -93,7 +93,7 @@ class StoredClaims(Claims):
 
     def pooled(self, name: str) -> Claims:
         """All claims as claims about one object of this name, in memory if they fit there."""
-        self.memory.check_whole(len(self), "a pool of all claims")
+        self.memory.check_pool(len(self))
         return self._in_memory().pooled(name)
 
     def joined(self, more: Claims) -> Claims:  # noqa: ARG002

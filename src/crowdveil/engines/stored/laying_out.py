@@ -7,57 +7,25 @@ each range, which fits in memory, in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Codes, Floats, Ints, frozen
-from crowdveil.claims import names_of, normalized, numbers_of, repeated_claims
+from crowdveil.claims import names_of, numbers_of, repeated_claims
 from crowdveil.engines.engine import Progress
 from crowdveil.engines.memory import Memory
 from crowdveil.engines.stored.checks import Checks
 from crowdveil.engines.stored.claims import StoredClaims
 from crowdveil.engines.stored.divided import Divided
-from crowdveil.engines.stored.names import Codebook, Tally
+from crowdveil.engines.stored.names import Codebook, Tally, counted
+from crowdveil.engines.stored.rows import Rows
 from crowdveil.engines.stored.spilled import Spilled
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 
 MOST_EXAMPLES = 1_000_000  # pairs among which the rows of an example are looked for
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A table that can be read again and again.
-
-    Parameters
-    ----------
-    read:
-        Gives tables of at most so many rows, which are all rows in their order.
-    count:
-        The number of all rows.
-    columns:
-        The names of the columns of objects, users and values.
-    source:
-        What the table is called in errors.
-
-    """
-
-    read: Callable[[int], Iterator[pl.DataFrame]]
-    count: int
-    columns: tuple[str, str, str]
-    source: str
-
-    def batches(self, memory: Memory, stage: str, progress: Progress) -> Iterator[tuple[pl.Series, ...]]:
-        """The columns of batches that suit the memory."""
-        done = 0
-        progress(stage, 0.0)
-        for frame in self.read(memory.rows_in_passing):
-            yield tuple(frame[column] for column in self.columns)
-            done += frame.height
-            progress(stage, done / self.count)
 
 
 def lay_out(rows: Rows, memory: Memory, progress: Progress, *, saturate: bool = False) -> StoredClaims:
@@ -97,7 +65,7 @@ def _learnt(
             checks.kind(value, error)
         for each, column, tally in zip(names, named, tallies, strict=True):
             try:
-                found = _counted(each, column, rows.source, checks)
+                found = counted(each, column, rows.source, checks)
             except InputError as error:
                 checks.kind(column, error)
             else:
@@ -106,16 +74,6 @@ def _learnt(
         checks.next_batch(len(values))
     checks.raise_first()
     return tuple(tally.result(column) for tally, column in zip(tallies, named, strict=True))
-
-
-def _counted(names: pl.Series, column: str, source: str, checks: Checks) -> pl.DataFrame:
-    """The spellings in a batch, in normal form C, and how many rows each has."""
-    found = names_of(names, column, source, refuse=checks.refuse)
-    counted = found.to_frame("name").group_by("name").len("rows")
-    if found.dtype == pl.String:
-        forms = normalized(counted["name"], found, column, source, refuse=checks.refuse)
-        counted = counted.with_columns(forms.alias("name"))
-    return counted
 
 
 # --- the second pass ----------------------------------------------------------------------------------------

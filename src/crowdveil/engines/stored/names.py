@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Codes, Ints
+from crowdveil.claims import names_of, normalized
+from crowdveil.engines.stored.checks import Checks
 
 
 class Tally:
@@ -33,6 +35,16 @@ class Tally:
 
 def _merged(tables: list[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables).group_by("name").agg(pl.col("rows").sum())
+
+
+def counted(names: pl.Series, column: str, source: str, checks: Checks) -> pl.DataFrame:
+    """The spellings in a batch, in normal form C, and how many rows each has."""
+    found = names_of(names, column, source, refuse=checks.refuse)
+    counted = found.to_frame("name").group_by("name").len("rows")
+    if found.dtype == pl.String:
+        forms = normalized(counted["name"], found, column, source, refuse=checks.refuse)
+        counted = counted.with_columns(forms.alias("name"))
+    return counted
 
 
 class Codebook:
