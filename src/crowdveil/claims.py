@@ -407,7 +407,8 @@ def normalized(
     spellings: pl.Series, names: pl.Series, column: str, source: str, *, refuse: Refuse = refuse
 ) -> pl.Series:
     """The spellings of these names in Unicode normal form C; none may be empty."""
-    forms = spellings.str.normalize("NFC")
+    plain = (spellings.str.len_bytes() == spellings.str.len_chars()).all()  # ASCII has one form
+    forms = spellings if plain else spellings.str.normalize("NFC")
     if (forms.str.strip_chars() == "").any():
         refuse(names.str.strip_chars() == "", source, column, "has an empty name")
     return forms

@@ -11,7 +11,7 @@ from crowdveil.claims import as_integers, coded
 from crowdveil.engines.engine import Progress
 from crowdveil.engines.memory import Memory
 from crowdveil.engines.stored.checks import Checks
-from crowdveil.engines.stored.names import Codebook, Tally, counted
+from crowdveil.engines.stored.names import Codebook, Tally, learn
 from crowdveil.engines.stored.rows import Rows
 from crowdveil.errors import InputError
 
@@ -39,20 +39,20 @@ def _distinct(rows: Rows, memory: Memory, progress: Progress) -> pl.Series:
     checks, tally = Checks(rows.source, [value]), Tally()
     for *_, labels in rows.batches(memory, "labels", progress):
         try:
-            found = _counted(labels, value, rows.source, checks)
+            _learn(tally, labels, value, rows.source, checks)
         except InputError as error:
             checks.kind(value, error)
-        else:
-            if checks.all_right:
-                tally.add(found["name"], found["rows"])
         checks.next_batch(len(labels))
     checks.raise_first()
     return as_integers(tally.result(value)[0])
 
 
-def _counted(labels: pl.Series, column: str, source: str, checks: Checks) -> pl.DataFrame:
-    """As `counted`; whether floats are whole numbers shows at the end only."""
+def _learn(tally: Tally, labels: pl.Series, column: str, source: str, checks: Checks) -> None:
+    """As `learn`; whether floats are whole numbers shows at the end only."""
     if not labels.dtype.is_float():
-        return counted(labels, column, source, checks)
+        learn(tally, labels, column, source, checks)
+        return
     checks.refuse(labels.is_null(), source, column, "has no name")
-    return labels.to_frame("name").group_by("name").len("rows")
+    if checks.all_right:
+        counted = labels.to_frame("name").group_by("name").agg(pl.len().cast(pl.Int64).alias("rows"))
+        tally.add(counted)

@@ -19,7 +19,7 @@ from crowdveil.engines.memory import Memory
 from crowdveil.engines.stored.checks import Checks
 from crowdveil.engines.stored.claims import StoredClaims
 from crowdveil.engines.stored.divided import Divided
-from crowdveil.engines.stored.names import Codebook, Tally, counted
+from crowdveil.engines.stored.names import Codebook, Tally, learn
 from crowdveil.engines.stored.rows import Rows
 from crowdveil.engines.stored.spilled import Spilled
 from crowdveil.errors import InputError
@@ -65,12 +65,9 @@ def _learnt(
             checks.kind(value, error)
         for each, column, tally in zip(names, named, tallies, strict=True):
             try:
-                found = counted(each, column, rows.source, checks)
+                learn(tally, each, column, rows.source, checks)
             except InputError as error:
                 checks.kind(column, error)
-            else:
-                if checks.all_right:
-                    tally.add(found["name"], found["rows"])
         checks.next_batch(len(values))
     checks.raise_first()
     return tuple(tally.result(column) for tally, column in zip(tallies, named, strict=True))

@@ -4,65 +4,108 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.claims import names_of, normalized
 from crowdveil.engines.stored.checks import Checks
 
+FEWEST_MERGED = 10_000  # new names, if there are few old ones
+
+
+class Codebook:
+    """Codes of names: their places in a list of distinct ones.
+
+    Names are looked up by their hashes, in ascending order, which is much faster than by texts in any order;
+    what is found is compared, so that names with the same hash are not confused.
+    """
+
+    def __init__(self, names: pl.Series) -> None:
+        self.names = names
+        keys = _keys(names)
+        self._order = np.argsort(keys).astype(np.int32)
+        self._keys = keys[self._order]
+
+    def known(self, names: pl.Series) -> Codes:
+        """The codes of these names; -1 of most that are not in the list, or with a hash of several names."""
+        keys = _keys(names)
+        order = np.argsort(keys)
+        places = np.minimum(np.searchsorted(self._keys, keys[order]), self._keys.size - 1)
+        codes = np.empty(keys.size, dtype=np.int32)
+        codes[order] = self._order[places]
+        codes[(self.names.gather(codes) != names).to_numpy()] = -1
+        return codes
+
+    def codes(self, names: pl.Series) -> Codes | None:
+        """The codes of these names in a list that ascends, whatever their form; None if some is not there."""
+        if names.dtype != self.names.dtype:
+            return None
+        codes = self.known(names)
+        others = np.flatnonzero(codes < 0)
+        if others.size:
+            forms = names.gather(others)
+            forms = forms.str.normalize("NFC") if forms.dtype == pl.String else forms
+            codes[others] = np.minimum(self.names.search_sorted(forms).to_numpy(), len(self.names) - 1)
+            if (self.names.gather(codes[others]) != forms).any():
+                return None
+        return codes
+
+
+def _keys(names: pl.Series) -> NDArray[np.uint64]:
+    return names.hash().to_numpy()
+
 
 class Tally:
     """Distinct names and how many rows each has, over batches of rows.
 
-    It is a list of tables of which each is at least twice as long as the next one. So a row is merged few
-    times, and the tables have little more rows than there are names.
+    New names wait until they are about as many as the old ones; so they are merged few times.
     """
 
     def __init__(self) -> None:
-        self._tables: list[pl.DataFrame] = []
+        self._old: Codebook | None = None
+        self._rows = np.zeros(0, dtype=np.int64)
+        self._new: list[pl.DataFrame] = []
+        self._waiting = 0
 
-    def add(self, names: pl.Series, rows: pl.Series) -> None:
-        """Count these names, each of which has so many rows of a batch."""
-        self._tables.append(pl.DataFrame({"name": names, "rows": rows}))
-        while len(self._tables) > 1 and self._tables[-2].height < 2 * self._tables[-1].height:
-            self._tables.append(_merged([self._tables.pop(), self._tables.pop()]))
+    def new(self, names: pl.Series) -> pl.Series:
+        """Count names that are known already; what is left is new, or spelled in another form."""
+        if self._old is None:
+            return names
+        codes = self._old.known(names)
+        self._rows += np.bincount(codes[codes >= 0], minlength=self._rows.size)
+        return names.filter(codes < 0)
+
+    def add(self, counted: pl.DataFrame) -> None:
+        """Count new names: columns `name` and `rows`."""
+        self._new.append(counted)
+        self._waiting += counted.height
+        if self._waiting > max(FEWEST_MERGED, self._rows.size):
+            self._merge()
+
+    def _merge(self) -> None:
+        old = [] if self._old is None else [pl.DataFrame({"name": self._old.names, "rows": self._rows})]
+        self._old = None
+        whole = pl.concat([*old, *self._new]).group_by("name").agg(pl.col("rows").sum())
+        self._new, self._waiting = [], 0
+        self._old, self._rows = Codebook(whole["name"]), whole["rows"].to_numpy(writable=True)
 
     def result(self, column: str) -> tuple[pl.Series, Ints]:
         """All names, ascending, and the number of rows of each."""
-        whole = _merged(self._tables).sort("name")
-        self._tables = []
-        return whole["name"].alias(column), whole["rows"].cast(pl.Int64).to_numpy()
+        self._merge()
+        assert self._old is not None
+        order = self._old.names.arg_sort()
+        names, rows = self._old.names.gather(order).alias(column), self._rows[order.to_numpy()]
+        self._old = None
+        return names, rows
 
 
-def _merged(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(tables).group_by("name").agg(pl.col("rows").sum())
-
-
-def counted(names: pl.Series, column: str, source: str, checks: Checks) -> pl.DataFrame:
-    """The spellings in a batch, in normal form C, and how many rows each has."""
+def learn(tally: Tally, names: pl.Series, column: str, source: str, checks: Checks) -> None:
+    """Count the names in a batch in normal form C, as long as nothing is wrong; note what is."""
     found = names_of(names, column, source, refuse=checks.refuse)
-    counted = found.to_frame("name").group_by("name").len("rows")
+    left = tally.new(found) if checks.all_right else found
+    counted = left.to_frame("name").group_by("name").agg(pl.len().cast(pl.Int64).alias("rows"))
     if found.dtype == pl.String:
         forms = normalized(counted["name"], found, column, source, refuse=checks.refuse)
         counted = counted.with_columns(forms.alias("name"))
-    return counted
-
-
-class Codebook:
-    """Codes of names: their places among all names, which ascend."""
-
-    def __init__(self, names: pl.Series) -> None:
-        self._text = pl.Enum(names) if names.dtype == pl.String else None
-        self._numbers = None if self._text else names.to_numpy()
-
-    def codes(self, names: pl.Series) -> Codes | None:
-        """The codes of these names; None if some name is not among all."""
-        if self._text is not None and names.dtype == pl.String:
-            places = names.cast(self._text, strict=False).to_physical()
-            if places.null_count():  # spelled in another form
-                places = names.str.normalize("NFC").cast(self._text, strict=False).to_physical()
-            return None if places.null_count() else places.cast(pl.Int32).to_numpy()
-        if self._numbers is None or not names.dtype.is_integer():
-            return None
-        sought = names.to_numpy()
-        found = np.minimum(np.searchsorted(self._numbers, sought), self._numbers.size - 1)
-        return found.astype(np.int32) if (self._numbers[found] == sought).all() else None
+    if checks.all_right:
+        tally.add(counted)
