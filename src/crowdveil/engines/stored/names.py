@@ -55,6 +55,13 @@ def _keys(names: pl.Series) -> NDArray[np.uint64]:
     return names.hash().to_numpy()
 
 
+def _compact(names: pl.Series) -> pl.Series:
+    """The same names with their own texts: otherwise they hold those of all rows that they were found in."""
+    if names.dtype != pl.String:
+        return names
+    return pl.Series(names.name, names.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
 class Tally:
     """Distinct names and how many rows each has, over batches of rows.
 
@@ -87,7 +94,7 @@ class Tally:
         self._old = None
         whole = pl.concat([*old, *self._new]).group_by("name").agg(pl.col("rows").sum())
         self._new, self._waiting = [], 0
-        self._old, self._rows = Codebook(whole["name"]), whole["rows"].to_numpy(writable=True)
+        self._old, self._rows = Codebook(_compact(whole["name"])), whole["rows"].to_numpy(writable=True)
 
     def result(self, column: str) -> tuple[pl.Series, Ints]:
         """All names, ascending, and the number of rows of each."""
@@ -104,6 +111,7 @@ def learn(tally: Tally, names: pl.Series, column: str, source: str, checks: Chec
     found = names_of(names, column, source, refuse=checks.refuse)
     left = tally.new(found) if checks.all_right else found
     counted = left.to_frame("name").group_by("name").agg(pl.len().cast(pl.Int64).alias("rows"))
+    counted = counted.with_columns(_compact(counted["name"]))
     if found.dtype == pl.String:
         forms = normalized(counted["name"], found, column, source, refuse=checks.refuse)
         counted = counted.with_columns(forms.alias("name"))
