@@ -69,6 +69,42 @@ def test_claims_are_laid_out_as_in_memory(frame: pl.DataFrame, memory: int) -> N
     same_claims(laid_out(frame, memory), at_once(frame))
 
 
+@pytest.mark.parametrize("kinds", [1, 3])
+def test_names_with_the_same_hash_are_not_confused(kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def few(names: pl.Series) -> Any:
+        return names.hash().to_numpy() % kinds
+
+    monkeypatch.setattr("crowdveil.engines.stored.names._keys", few)
+    monkeypatch.setattr("crowdveil.engines.stored.names.FEWEST_MERGED", 3)
+    frame = frame_of(crowd()).rename(_told)
+    same_claims(laid_out(frame, 9_000), at_once(frame))
+
+
+@pytest.mark.parametrize("fewest", [0, 5, 100])
+def test_names_are_learnt_from_any_number_of_batches(fewest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crowdveil.engines.stored.names.FEWEST_MERGED", fewest)
+    texts = frame_of(crowd()).rename(_told)
+    for frame in (texts, texts.with_columns(pl.col("who").rank("dense").cast(pl.Int32) - 20)):
+        same_claims(laid_out(frame, 9_000), at_once(frame))
+
+
+def test_many_claims_are_laid_out_and_capped_as_in_memory() -> None:
+    rng = np.random.default_rng(3)
+    rows = 60_000
+    frame = pl.DataFrame(
+        {
+            "thing": pl.Series(rng.integers(0, 5000, rows)).cast(pl.String),
+            "who": rng.integers(0, 900, rows),
+            "score": np.round(rng.normal(0, 3, rows), 1),
+        }
+    ).unique(["thing", "who"], keep="first")
+    mine, others = laid_out(frame, 500_000), at_once(frame)
+    same_claims(mine, others)
+    for most in (1, 20, 60):
+        same_claims(mine.capped(most), others.capped(most))
+    same_claims(mine.clamped(-2.0, 3.0)[0], others.clamped(-2.0, 3.0)[0])
+
+
 @pytest.mark.parametrize("memory", BOUNDS)
 def test_claims_of_a_file_are_the_same(memory: int, tmp_path: Path) -> None:
     claims = stored(crowd(), tmp_path, memory)

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdveil.engines import LocalEngine
+from crowdveil.arrays import Floats, Ints
+from crowdveil.engines import Block, LocalEngine
 from crowdveil.engines.stored import Spilled, StoredClaims
 from crowdveil.errors import InputError
 from crowdveil.files import read_labels_as_told
@@ -89,3 +90,49 @@ def test_rows_on_disk_become_numbers_by_value(counts: list[int], monkeypatch: py
         chosen = np.array(some, dtype=np.int64)
         mine, others = (engine.collect(each, chosen, offsets).tolist() for each in (flat, expected))
         assert mine == others
+
+
+def test_large_results_are_on_disk_as_long_as_others_take_the_room() -> None:
+    def ones(block: Block, _: None) -> tuple[Floats]:
+        return (np.ones(block.size),)
+
+    engine, objects = LocalEngine(1, memory=16 * 8 * 30), crowd().without_claims()
+    (first,) = engine.map("ones", objects, ones, None)
+    (second,) = engine.map("ones", objects, ones, None)
+    assert isinstance(first, np.ndarray)
+    assert isinstance(second, Spilled)
+    assert engine.collect(second).tolist() == first.tolist() == [1.0] * 30
+    view = first[3:]
+    del first
+    assert isinstance(engine.map("ones", objects, ones, None)[0], Spilled)
+    del view
+    assert isinstance(engine.map("ones", objects, ones, None)[0], np.ndarray)
+
+
+def test_what_is_judged_by_object_is_in_memory(tmp_path: Path) -> None:
+    def judge(block: Block, _: None, totals: Ints) -> tuple[Floats]:
+        np.add.at(totals, block.user_codes, 1)
+        return (block.values[block.offsets[:-1]],)
+
+    claims = stored(crowd(), tmp_path, 8_000)
+    totals, (least,) = LocalEngine(2, memory=100).judge("judge", claims, judge, None)
+    assert isinstance(least, np.ndarray)
+    assert least.tolist() == [crowd().of(number)[0] for number in range(30)]
+    assert totals.tolist() == crowd().claims_per_user().tolist()
+
+
+def test_blocks_are_bounded_and_read_when_they_are_worked_on(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    def note(block: Block, _: None) -> tuple[()]:
+        sizes.append(block.values.size)
+        return ()
+
+    claims = stored(crowd(), tmp_path, 55_000)
+    engine = LocalEngine(1, memory=55_000)
+    for operations in (None, float(len(claims)), 0.0):
+        sizes.clear()
+        engine.map("note", claims, note, None, per=(), operations=operations)
+        assert sum(sizes) == len(claims)
+        assert max(sizes) <= max(55_000 // 4096, int(claims.counts().max()))
+    assert not engine._cut

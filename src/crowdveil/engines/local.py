@@ -32,6 +32,7 @@ from crowdveil.engines.engine import (
 )
 from crowdveil.engines.local_blocks import (
     LocalTable,
+    Room,
     Wholes,
     block_of,
     flattened,
@@ -82,6 +83,7 @@ class LocalEngine:
     ) -> None:
         self._threads = thread_count(threads)
         self.memory = None if memory is None else Memory(memory)
+        self._room = Room(inf if self.memory is None else self.memory.kept)
         self._cut: WeakKeyDictionary[LocalTable, dict[int, list[Block]]] = WeakKeyDictionary()
         self.progress = progress
 
@@ -96,7 +98,7 @@ class LocalEngine:
         operations: float | None = None,
     ) -> tuple[Kept, ...]:
         """What `function(block, shared, *parts)` returns for all blocks, as whole arrays."""
-        wholes = Wholes(table, per, inf if self.memory is None else self.memory.kept)
+        wholes = Wholes(table, per, self._room)
 
         def work(block: Block) -> None:
             wholes.put(block, function(block, shared, *parts_of(table, parts, block)))
@@ -154,7 +156,7 @@ class LocalEngine:
         operations: float | None = None,
     ) -> tuple[Ints, tuple[Array, ...]]:
         """One total for each user, and what `judge` returns by object."""
-        wholes = Wholes(table, None, inf)
+        wholes = Wholes(table, None, Room(inf))
 
         def add(block: Block, *rest: Any) -> None:
             wholes.put(block, judge(block, *rest))

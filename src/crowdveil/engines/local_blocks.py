@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from math import prod
-from threading import Lock
+from threading import Lock, RLock
+from typing import Any
 
 import numpy as np
 
@@ -40,34 +42,47 @@ def flattened_on_disk(rows: Spilled, counts: Ints) -> Spilled:
     return flat
 
 
+class Room:
+    """Room in memory, in bytes, for arrays as long as they are in use; what does not fit goes to disk."""
+
+    def __init__(self, size: float) -> None:
+        self._left, self._taking = size, RLock()
+
+    def array(self, shape: tuple[int, ...], dtype: Any) -> Whole:
+        """An array of this shape, in memory or on disk."""
+        size = np.dtype(dtype).itemsize * prod(shape)
+        if size > self._left:
+            return Spilled(shape, dtype)
+        array = np.empty(shape, dtype=dtype)
+        self._take(size)
+        weakref.finalize(array, self._take, -size)
+        return array
+
+    def _take(self, size: int) -> None:
+        with self._taking:
+            self._left -= size
+
+
 class Wholes:
-    """Arrays of all blocks, which are filled block by block; without `per` each is by object.
+    """Arrays of all blocks, which are filled block by block; without `per` each is by object."""
 
-    Those that do not fit in `room` bytes, together with those before them, are on disk.
-    """
-
-    def __init__(self, table: LocalTable, per: Sequence[Per] | None, room: float) -> None:
+    def __init__(self, table: LocalTable, per: Sequence[Per] | None, room: Room) -> None:
         self.arrays: list[Whole] = []
-        self._table, self._per, self._room_left, self._beginning = table, per, room, Lock()
+        self._table, self._per, self._room, self._beginning = table, per, room, Lock()
 
     def put(self, block: Block, arrays: Sequence[Array]) -> None:
         """Put what belongs to a block in its place."""
         each: Sequence[Per] = self._per or ["object"] * len(arrays)
         with self._beginning:
             if not self.arrays:
-                self.arrays = [self._room(per, array) for per, array in zip(each, arrays, strict=True)]
+                self.arrays = [self._whole(per, array) for per, array in zip(each, arrays, strict=True)]
         for per, whole, array in zip(each, self.arrays, arrays, strict=True):
             begin, end = _places(self._table, per, block.first, block.first + block.size)
             whole[begin:end] = array
 
-    def _room(self, per: Per, array: Array) -> Whole:
+    def _whole(self, per: Per, array: Array) -> Whole:
         _, rows = _places(self._table, per, 0, len(self._table.objects))
-        shape = rows, *array.shape[1:]
-        size = array.itemsize * prod(shape)
-        if size > self._room_left:
-            return Spilled(shape, array.dtype)
-        self._room_left -= size
-        return np.empty(shape, dtype=array.dtype)
+        return self._room.array((rows, *array.shape[1:]), array.dtype)
 
 
 def block_of(table: LocalTable, first: int, last: int) -> Block:

@@ -20,7 +20,7 @@ IN_PASSING = (
 )
 LAID_OUT = 192  # for each claim that is laid out with others: 48 bytes, by a quarter of all
 IN_A_BLOCK = 4096  # for each claim of a block: what functions make of an object with few claims
-KEPT = 16  # what functions return for all blocks is kept in memory up to this part of all
+KEPT = 16  # arrays that functions return are in memory up to this part of all, together
 MOST_AT_ONCE = 2**31 - 1  # rows that loops number with 32 bits
 
 

@@ -108,6 +108,13 @@ def _told() -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"{tempfile.gettempdir()}: temporary files cannot be written there ({error.strerror or error}); "
+            f"{_folder()}: temporary files cannot be written there ({error.strerror or error}); "
             "TMPDIR names another folder"
         ) from None
+
+
+def _folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        return "no folder"
