@@ -174,17 +174,17 @@ def _points(results: Found, work: str, how: str, sizes: tuple[int, ...], where: 
 def picture(results: Found) -> Figure:
     """Curves of seconds by claims, and by the claims of an object."""
     sizes = QUICK if results.quick else FULL
-    panels = []
+    panels: list[tuple[str, str, dict[str, Points]]] = []
     for what, work, how in (
         ("discover", TRUTHS, "gtm"),
         (f"release {METHOD}", RELEASE, f"release --method {METHOD}"),
     ):
-        curves = {
+        curves: dict[str, Points] = {
             where: _points(results, work, how, tuple(sorted({*sizes.growth, *sizes.spark})), where)
             for where in WHERE
         }
         panels.append((f"claims ({what})", "seconds", curves))
-    by_object = {
+    by_object: dict[str, Points] = {
         where: [
             (per_object, one)
             for per_object in sizes.per_object

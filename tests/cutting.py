@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crowdveil.engines import Block, LocalEngine
-from crowdveil.engines.local import LocalTable, _block
+from crowdveil.engines.local_blocks import LocalTable, block_of
 
 
 class OneByOne(LocalEngine):
@@ -18,4 +18,4 @@ class OneByOne(LocalEngine):
         self, stage: str, table: LocalTable, work: Callable[[Block], None], operations: float | None
     ) -> None:
         for number in reversed(range(len(table.objects))):
-            work(_block(table, number, number + 1))
+            work(block_of(table, number, number + 1))

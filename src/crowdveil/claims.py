@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from crowdveil.arrays import Codes, Floats, Ints, frozen
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 
-_ROWS_NAMED = 5
+ROWS_NAMED = 5
 MOST_ROWS = 2**31 - 1
 LARGEST_VALUE = 1e150  # squares of larger values overflow
 
@@ -219,13 +219,13 @@ class Claims:
 
     def picked(self, rows: Ints) -> Claims:
         """The claims about a few objects, by their numbers, which ascend; users keep theirs."""
-        places = np.concatenate([np.arange(0), *(np.arange(*self.offsets[i : i + 2]) for i in rows)])
+        own = [slice(*self.offsets[i : i + 2]) for i in rows]
         return Claims(
             self.objects.gather(rows),
             self.users,
             frozen(np.concatenate([[0], np.cumsum(self.counts()[rows])]).astype(np.int64)),
-            frozen(self.user_codes[places]),
-            frozen(self.values[places]),
+            frozen(np.concatenate([self.user_codes[:0], *(self.user_codes[each] for each in own)])),
+            frozen(np.concatenate([self.values[:0], *(self.values[each] for each in own)])),
         )
 
     def owners(self) -> Ints:
@@ -381,7 +381,7 @@ def _build(
     objects, users, values = (_typed(column) for column in (objects, users, values))
     if len(values) >= MOST_ROWS:
         raise InputError(f"{source}: more than {MOST_ROWS:,} claims at once")
-    numbers = _numbers(values, names[2], source, saturate=saturate)
+    numbers = numbers_of(values, names[2], source, saturate=saturate)
     object_codes, object_names = coded(objects, names[0], source)
     user_codes, user_names = coded(users, names[1], source)
     offsets = layout.starts(object_codes, len(object_names))
@@ -398,21 +398,27 @@ def name_hashes(names: pl.Series) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def _rows(mask: pl.Series) -> str:
-    """Text that lists the first rows where `mask` is true; rows count from 1, without the header."""
-    rows = (mask.arg_true() + 1).to_list()
-    shown = ", ".join(str(row) for row in rows[:_ROWS_NAMED])
-    more = f" and {len(rows) - _ROWS_NAMED} more" if len(rows) > _ROWS_NAMED else ""
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more} (the header not counted)"
+def rows_in_words(first: list[int], count: int) -> str:
+    """Text that lists the first of some rows; rows count from 1, without the header."""
+    shown = ", ".join(str(row) for row in first[:ROWS_NAMED])
+    more = f" and {count - ROWS_NAMED} more" if count > ROWS_NAMED else ""
+    return f"{'row' if count == 1 else 'rows'} {shown}{more} (the header not counted)"
+
+
+Refuse = Callable[[pl.Series, str, str, str], None]
+"""`refuse(mask, source, column, what)`: what to do about the rows where `mask` is true, if any."""
 
 
 def refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
     """Raise an error that names the column and the first rows where `mask` is true, if any."""
     if mask.any():
-        raise InputError(f"{source}: column {column!r} {what} in {_rows(mask)}")
+        rows = (mask.arg_true() + 1).to_list()
+        raise InputError(f"{source}: column {column!r} {what} in {rows_in_words(rows, len(rows))}")
 
 
-def _numbers(values: pl.Series, column: str, source: str, *, saturate: bool) -> Floats:
+def numbers_of(
+    values: pl.Series, column: str, source: str, *, saturate: bool, refuse: Refuse = refuse
+) -> Floats:
     """The values as floats; an error names the rows that do not hold a number, or one that is too large."""
     refuse(values.is_null(), source, column, "is empty")
     if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
@@ -435,23 +441,39 @@ def _numbers(values: pl.Series, column: str, source: str, *, saturate: bool) -> 
     return array + 0.0
 
 
-def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
-    """The code of each name, and the distinct names in ascending order that codes index."""
+def names_of(names: pl.Series, column: str, source: str, *, refuse: Refuse = refuse) -> pl.Series:
+    """The names as text or as 64-bit integers; they may be spelled in any normal form yet."""
     refuse(names.is_null(), source, column, "has no name")
     if names.dtype.is_integer():
-        names = names.cast(pl.Int64, strict=False)
-        refuse(names.is_null(), source, column, "holds a number past 64 bits")
-        distinct = names.unique().sort().alias(column)
-        return _looked_up(names, distinct), distinct
+        numbers = names.cast(pl.Int64, strict=False)
+        refuse(numbers.is_null(), source, column, "holds a number past 64 bits")
+        return numbers
     if not isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
         raise InputError(f"{source}: names in column {column!r} are neither text nor whole numbers")
-    names = names.cast(pl.String)
-    spellings = names.unique()
-    normalized = spellings.str.normalize("NFC")
-    if (normalized.str.strip_chars() == "").any():
+    return names.cast(pl.String)
+
+
+def normalized(
+    spellings: pl.Series, names: pl.Series, column: str, source: str, *, refuse: Refuse = refuse
+) -> pl.Series:
+    """The spellings of these names in Unicode normal form C; none may be empty."""
+    plain = (spellings.str.len_bytes() == spellings.str.len_chars()).all()  # ASCII has one form
+    forms = spellings if plain else spellings.str.normalize("NFC")
+    if (forms.str.strip_chars() == "").any():
         refuse(names.str.strip_chars() == "", source, column, "has an empty name")
-    distinct = normalized.unique().sort().alias(column)
-    code_of_spelling = distinct.search_sorted(normalized).cast(pl.Int32).to_numpy()
+    return forms
+
+
+def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
+    """The code of each name, and the distinct names in ascending order that codes index."""
+    names = names_of(names, column, source)
+    if names.dtype.is_integer():
+        distinct = names.unique().sort().alias(column)
+        return _looked_up(names, distinct), distinct
+    spellings = names.unique()
+    forms = normalized(spellings, names, column, source)
+    distinct = forms.unique().sort().alias(column)
+    code_of_spelling = distinct.search_sorted(forms).cast(pl.Int32).to_numpy()
     return code_of_spelling[names.cast(pl.Enum(spellings)).to_physical().to_numpy()], distinct
 
 
@@ -469,6 +491,11 @@ def _repeated(objects: Codes, users: Codes, source: str) -> InputError:
     second = int(repeats.arg_true()[0])
     first = int((pairs == pairs[second]).arg_true()[0])
     count = int(repeats.sum())
+    return repeated_claims(source, first, second, count)
+
+
+def repeated_claims(source: str, first: int, second: int, count: int) -> InputError:
+    """An error about claims that repeat others; rows `first` and `second`, from 0, are an example."""
     return InputError(
         f"{source}: one user has several claims about one object, e.g. rows {first + 1} and {second + 1} "
         f"(the header not counted); {count} {'row is' if count == 1 else 'rows are'} too many"

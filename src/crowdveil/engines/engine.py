@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints
+
+if TYPE_CHECKING:
+    from crowdveil.engines.memory import Memory
 
 Progress = Callable[[str, float], None]
 """A function of the name of a stage and the share of it that is done."""
@@ -119,6 +122,8 @@ class Engine(Protocol):
     """
 
     progress: Progress
+    memory: Memory | None
+    """What tables on this machine may take; None if that is not bounded."""
 
     def map(
         self,

@@ -11,35 +11,41 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 
-from crowdveil.arrays import Ints, frozen
-from crowdveil.claims import Claims, ClaimsByUser, Objects, ranges
+from crowdveil.arrays import Ints
+from crowdveil.claims import ranges
 from crowdveil.engines.engine import (
     Add,
     Array,
     Block,
-    ByObject,
-    ByUser,
-    ByValue,
     Function,
     Judge,
+    Kept,
     Part,
     Per,
     Progress,
     Rows,
     Seal,
-    UserNames,
 )
+from crowdveil.engines.local_blocks import (
+    LocalTable,
+    Room,
+    Wholes,
+    block_of,
+    flattened,
+    flattened_on_disk,
+    parts_of,
+)
+from crowdveil.engines.memory import Memory
 from crowdveil.engines.parquet import ParquetTable
+from crowdveil.engines.stored import StoredClaims
 from crowdveil.engines.threads import on_threads, thread_count
 
-LocalTable = Claims | ClaimsByUser | Objects
 Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
@@ -69,11 +75,18 @@ class LocalEngine:
         The number of threads; by default one for each core.
     progress:
         Called with the name of a stage and the share of it that is done.
+    memory:
+        A bound in bytes on what is as large as a table; by default there is none. Files that do not fit are
+        read into `StoredClaims`, and large arrays that functions return are put on disk.
 
     """
 
-    def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
+    def __init__(
+        self, threads: int | None = None, *, progress: Progress = silent, memory: int | None = None
+    ) -> None:
         self._threads = thread_count(threads)
+        self.memory = None if memory is None else Memory(memory)
+        self._room = Room(inf if self.memory is None else self.memory.kept)
         self._cut: WeakKeyDictionary[LocalTable, dict[int, list[Block]]] = WeakKeyDictionary()
         self.progress = progress
 
@@ -86,12 +99,12 @@ class LocalEngine:
         *parts: Part,
         per: Sequence[Per] = ("object",),
         operations: float | None = None,
-    ) -> tuple[Array, ...]:
+    ) -> tuple[Kept, ...]:
         """What `function(block, shared, *parts)` returns for all blocks, as whole arrays."""
-        wholes = _Wholes(table, per)
+        wholes = Wholes(table, per, self._room)
 
         def work(block: Block) -> None:
-            wholes.put(block, function(block, shared, *_parts(table, parts, block)))
+            wholes.put(block, function(block, shared, *parts_of(table, parts, block)))
 
         self._run(stage, table, work, operations)
         return tuple(wholes.arrays)
@@ -116,7 +129,7 @@ class LocalEngine:
             except Empty:
                 totals = np.zeros(size, dtype=np.int64)
                 partial_totals.append(totals)
-            add(block, shared, *_parts(table, parts, block), totals)
+            add(block, shared, *parts_of(table, parts, block), totals)
             spare.put(totals)
 
         self._run(stage, table, work, operations)
@@ -146,24 +159,26 @@ class LocalEngine:
         operations: float | None = None,
     ) -> tuple[Ints, tuple[Array, ...]]:
         """One total for each user, and what `judge` returns by object."""
-        wholes = _Wholes(table, None)
+        wholes = Wholes(table, None, Room(inf))
 
         def add(block: Block, *rest: Any) -> None:
             wholes.put(block, judge(block, *rest))
 
         totals = self.sum(stage, table, len(table.users), add, shared, *parts, operations=operations)
-        return totals, tuple(wholes.arrays)
+        return totals, tuple(whole[:] for whole in wholes.arrays)
 
-    def flat(self, kept: Array, counts: Ints) -> Array:
+    def flat(self, kept: Kept, counts: Ints) -> Kept:
         """The first `counts[i]` numbers of row i, for all objects."""
-        return flattened(kept, counts)
+        return flattened(kept, counts) if isinstance(kept, np.ndarray) else flattened_on_disk(kept, counts)
 
-    def collect(self, kept: Array, rows: Ints | None = None, offsets: Ints | None = None) -> Array:
-        """The same array, which is here already, or what belongs to some objects."""
+    def collect(self, kept: Kept, rows: Ints | None = None, offsets: Ints | None = None) -> Array:
+        """The same array, which is here already or on disk, or what belongs to some objects."""
         if rows is None:
-            return kept
-        if offsets is None:
+            return kept if isinstance(kept, np.ndarray) else kept[:]
+        if offsets is None and isinstance(kept, np.ndarray):
             return kept[rows]
+        if offsets is None:
+            offsets = np.arange(len(kept) + 1)
         return np.concatenate([kept[:0], *(kept[offsets[row] : offsets[row + 1]] for row in rows)])
 
     def write(
@@ -195,9 +210,10 @@ class LocalEngine:
     ) -> Iterator[pl.DataFrame]:
         """What `rows` returns for blocks of a million rows, one after the other."""
         self.progress(stage, 0.0)
-        for first, last in ranges(offsets, ROWS_AT_ONCE):
-            block = _block(table, first, last)
-            yield rows(block, None, *_parts(table, parts, block))
+        size = ROWS_AT_ONCE if self.memory is None else min(ROWS_AT_ONCE, self.memory.rows_in_passing)
+        for first, last in ranges(offsets, size):
+            block = block_of(table, first, last)
+            yield rows(block, None, *parts_of(table, parts, block))
             self.progress(stage, last / max(1, len(table.objects)))
 
     def check_place(self, folder: Path) -> None:
@@ -231,20 +247,27 @@ class LocalEngine:
         count, claims = len(table.objects), int(table.offsets[-1])
         if operations is None:
             operations = float(np.square(np.diff(table.offsets), dtype=np.float64).sum()) if claims else inf
-        if operations < OPERATIONS_IN_A_MOMENT:
-            self._here(stage, count, lambda first, last: work(_block(table, first, last)))
+        if isinstance(table, StoredClaims):
+            size = self._light(claims) if operations <= claims else CLAIMS_PER_BLOCK
+            both = list(table.blocks(min(size, table.memory.claims_of_block(self._threads))))
+            self._on_threads(stage, both, lambda each: work(block_of(table, *each)))
+        elif operations < OPERATIONS_IN_A_MOMENT:
+            self._here(stage, count, lambda first, last: work(block_of(table, first, last)))
         elif not claims:
-            self._on_threads(stage, [_block(table, *both) for both in self._ranges(count)], work)
+            self._on_threads(stage, [block_of(table, *both) for both in self._ranges(count)], work)
         else:
-            light = operations <= claims
-            size = claims // (LIGHT_BLOCKS * self._threads) if light else CLAIMS_PER_BLOCK
-            self._on_threads(stage, self._blocks(table, max(CLAIMS_PER_BLOCK, size)), work)
+            size = self._light(claims) if operations <= claims else CLAIMS_PER_BLOCK
+            self._on_threads(stage, self._blocks(table, size), work)
+
+    def _light(self, claims: int) -> int:
+        """How many claims a block has where there is little work per claim."""
+        return max(CLAIMS_PER_BLOCK, claims // (LIGHT_BLOCKS * self._threads))
 
     def _blocks(self, table: LocalTable, size: int) -> list[Block]:
         """The table in blocks of this size, which are kept for the next call."""
         kept = self._cut.setdefault(table, {})
         if size not in kept:
-            kept[size] = [_block(table, *both) for both in table.blocks(size)]
+            kept[size] = [block_of(table, *both) for both in table.blocks(size)]
         return kept[size]
 
     def _here(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
@@ -259,71 +282,3 @@ class LocalEngine:
             threads=self._threads,
             progress=partial(self.progress, stage),
         )
-
-
-def flattened(rows: Array, counts: Ints) -> Array:
-    """The first `counts[i]` numbers of row i, one row after the other."""
-    _, width = rows.shape
-    complete = bool((counts == width).all())
-    return rows.ravel() if complete else rows[np.arange(width) < counts[:, None]]
-
-
-class _Wholes:
-    """Arrays of all blocks, which are filled block by block; without `per` each is by object."""
-
-    def __init__(self, table: LocalTable, per: Sequence[Per] | None) -> None:
-        self.arrays: list[Array] = []
-        self._table, self._per, self._beginning = table, per, Lock()
-
-    def put(self, block: Block, arrays: Sequence[Array]) -> None:
-        """Put what belongs to a block in its place."""
-        each: Sequence[Per] = self._per or ["object"] * len(arrays)
-        with self._beginning:
-            if not self.arrays:
-                self.arrays = [self._room(per, array) for per, array in zip(each, arrays, strict=True)]
-        for per, whole, array in zip(each, self.arrays, arrays, strict=True):
-            begin, end = _places(self._table, per, block.first, block.first + block.size)
-            whole[begin:end] = array
-
-    def _room(self, per: Per, array: Array) -> Array:
-        _, rows = _places(self._table, per, 0, len(self._table.objects))
-        return np.empty((rows, *array.shape[1:]), dtype=array.dtype)
-
-
-def _block(table: LocalTable, first: int, last: int) -> Block:
-    begin, end = table.offsets[first], table.offsets[last]
-    whole = last - first == len(table.objects)
-    return Block(
-        first,
-        table.objects if whole else table.objects[first:last],
-        frozen(table.offsets[first : last + 1] - begin),
-        _view(table.user_codes[begin:end]),
-        _view(table.values[begin:end]),
-    )
-
-
-def _parts(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array | pl.Series]:
-    found: list[Array | pl.Series] = []
-    first, last = block.first, block.first + block.size
-    for part in parts:
-        if isinstance(part, ByUser):
-            found.append(_view(part.numbers))
-        elif isinstance(part, UserNames):
-            found.append(table.users)
-        elif isinstance(part, ByValue):
-            found.append(_view(part.numbers[part.offsets[first] : part.offsets[last]]))
-        else:
-            begin, end = _places(table, "object" if isinstance(part, ByObject) else "claim", first, last)
-            found.append(_view(part.numbers[begin:end]))
-    return found
-
-
-def _view(array: Array) -> Array:
-    """The same numbers, read-only: compiled loops then see the same type of array whatever the engine."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
-
-
-def _places(table: LocalTable, per: Per, first: int, last: int) -> tuple[int, int]:
-    return (first, last) if per == "object" else (int(table.offsets[first]), int(table.offsets[last]))

@@ -18,10 +18,12 @@ from polars.exceptions import PanicException, PolarsError
 
 from crowdveil.claims import Claims, as_integers
 from crowdveil.engines import Engine, LocalEngine
+from crowdveil.engines.stored.rows import Rows
 from crowdveil.errors import InputError
 from crowdveil.files.columns import column_of_role, nfc, three_columns
 from crowdveil.files.exact_paths import parts_of, read_csv, read_parquet, scan_parquet
 from crowdveil.files.first_line import take_line, unpacked
+from crowdveil.files.large_tables import check_csv, large_claims, large_labels, large_rows
 from crowdveil.files.silenced_panics import quiet_stderr
 from crowdveil.labels import Labels
 from crowdveil.sources import STDIN, has_no_path
@@ -64,7 +66,8 @@ def read_claims_as_told(
 ) -> tuple[Claims, Certificate | None]:
     """Claims where the engine wants them, and the certificate that the file carries.
 
-    `if_any` and `saturate` are those of `Claims.from_frame`; the columns are those of `read_claims`.
+    `if_any` and `saturate` are those of `Claims.from_frame`; the columns are those of `read_claims`. Parquet
+    that does not fit in the memory of an engine is read into claims on disk.
     """
     table = _table(path, engine)
     certificate = table.certificate()
@@ -85,7 +88,7 @@ def _table(path: str, engine: Engine | None) -> _TableFile | SparkTable:
     if engine is None or isinstance(engine, LocalEngine):
         if has_no_path(path):
             raise InputError(f"{path}: only --engine spark finds this")
-        return _TableFile(path)
+        return _TableFile(path, engine)
     from crowdveil.files.spark_table import SparkTable
 
     return SparkTable(path, engine)
@@ -161,17 +164,24 @@ def read_released(path: str) -> pl.DataFrame:
 
 
 class _TableFile:
-    """A CSV or Parquet file: its certificate, its column names, and reading of columns.
+    """A CSV or Parquet file, or a folder of Parquet files: certificate, column names, reading of columns.
 
-    A CSV file with a certificate is read at once: what was checked is what is used.
+    A CSV file with a certificate is read at once: what was checked is what is used. One that does not fit in
+    the memory of `engine` is refused.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, engine: Engine | None = None) -> None:
         self.label = "standard input" if path == STDIN else path
         self._path = Path(path)
+        memory = None if engine is None else engine.memory
+        self._engine = engine
         self._data, head = self._peek(path)
         self._is_parquet = head == _PARQUET_MAGIC or path.lower().endswith((".parquet", ".pq"))
-        self._in_csv = None if self._is_parquet else self._unpack()
+        self._in_csv = None
+        if not self._is_parquet:
+            check_csv(self._size(), self.label, memory)
+            self._in_csv = self._unpack()
+            check_csv(self._size(), self.label, memory)
         with self._plain_errors():
             self._separator = None if self._is_parquet else self._guess_separator()
             self.columns = self._names()
@@ -193,7 +203,7 @@ class _TableFile:
         except FileNotFoundError:
             raise InputError(f"{self.label}: no such file") from None
         except IsADirectoryError:
-            raise InputError(f"{self.label}: is a folder, not a file") from None
+            raise InputError(f"{self.label}: is a folder without Parquet files") from None
         except OSError as error:
             raise InputError(f"{self.label}: cannot be read ({error.strerror})") from None
         if not head:
@@ -242,6 +252,9 @@ class _TableFile:
 
     def _stream(self) -> Path | BytesIO:
         return self._path if self._data is None else BytesIO(self._data)
+
+    def _size(self) -> int:
+        return self._path.stat().st_size if self._data is None else len(self._data)
 
     def _guess_separator(self) -> str:
         if self._data is None:
@@ -317,13 +330,28 @@ class _TableFile:
     ) -> Claims:
         """The claims in three columns, named or guessed."""
         found = three_columns(self.columns, self.label, given, self.duplicate_names())
+        rows = self._large(found)
+        if rows is not None and self._engine is not None:
+            return large_claims(rows, self._engine, saturate=saturate)
         frame = self.read(list(found.values()))
         return Claims.from_frame(frame, **found, source=self.label, if_any=if_any, saturate=saturate)
 
     def labels(self, given: Mapping[str, str | None]) -> Labels:
         """The labels in three columns, named or guessed."""
         found = three_columns(self.columns, self.label, given, self.duplicate_names())
+        rows = self._large(found)
+        if rows is not None and self._engine is not None:
+            return large_labels(rows, self._engine)
         return Labels.from_frame(self.read(list(found.values())), **found, source=self.label)
+
+    def _large(self, found: Mapping[str, str]) -> Rows | None:
+        """The rows of these columns if they are Parquet that does not fit in the engine's memory."""
+        if not self._is_parquet or self._engine is None or self._engine.memory is None:
+            return None
+        table = self._stream()
+        parts = parts_of(table) if isinstance(table, Path) and table.is_dir() else [table]
+        columns = found["object"], found["user"], found["value"]
+        return large_rows(parts, columns, self.label, self._engine.memory)
 
     def objects_and(self, numeric: list[str]) -> pl.DataFrame:
         """The column object as text, and numeric columns, checked to be finite."""

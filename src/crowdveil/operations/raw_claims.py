@@ -29,7 +29,8 @@ def read_raw_claims(
     """The claims where the engine wants them, and what to say about their origin and their users' names.
 
     With `if_any` there may be none. With `in_range` a range will clamp them, so that every number is taken,
-    infinite ones too: whether there is an output must not depend on a value.
+    infinite ones too: whether there is an output must not depend on a value. `engine` tells the memory that
+    they may take.
     """
     claims, certificate = read_claims_as_told(path, engine, if_any, in_range, **columns)
     warnings = [] if certificate is None else [NOT_RAW.format(kind=certificate.kind)]

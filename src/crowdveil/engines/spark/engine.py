@@ -23,7 +23,9 @@ from crowdveil.engines.engine import (
     Rows,
     Seal,
 )
-from crowdveil.engines.local import LocalEngine, flattened
+from crowdveil.engines.local import LocalEngine
+from crowdveil.engines.local_blocks import flattened
+from crowdveil.engines.memory import Memory
 from crowdveil.engines.spark.blocks import Table, kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
@@ -36,6 +38,7 @@ class SparkEngine:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.progress: Progress = cluster.progress
+        self.memory: Memory | None = None
         self._here = LocalEngine(progress=cluster.progress)
 
     def map(
