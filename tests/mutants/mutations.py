@@ -550,8 +550,8 @@ LEDGER = (
     Mutation(
         "a value so large that it decides whether there are noisy claims",
         "operations/perturb.py",
-        "request.columns, in_range=True)",
-        "request.columns)",
+        "request.columns, in_range=True, engine=engine)",
+        "request.columns, engine=engine)",
         ("cli/test_outside_the_range.py",),
     ),
     Mutation(
@@ -811,8 +811,8 @@ LOCAL = (
     Mutation(
         "a folder ~ taken for the home folder",
         "files/exact_paths.py",
-        "os.fspath(Path(source).absolute())",
-        "os.fspath(source)",
+        "path = Path(source).absolute()",
+        "path = Path(source)",
         (EXACT_PATHS,),
     ),
     Mutation(
