@@ -13,7 +13,8 @@ from polars.testing import assert_frame_equal
 
 import crowdveil
 from conftest import Run
-from crowdveil.files import read_schema
+from crowdveil.engines import LocalEngine
+from crowdveil.files import read_claims_as_told, read_schema
 from crowdveil.files.certificates import read_certificate
 from crowdveil.files.reading import read_columns, read_frame, read_known_labels, read_names, read_truths
 from crowdveil.ledger import Ledger, default_path
@@ -163,3 +164,21 @@ def test_only_one_file_calls_the_readers_of_polars() -> None:
     calls = re.compile(r"\b(pl|polars)\.(read|scan)_\w+\(")
     found = {path.name for path in folder.rglob("*.py") if calls.search(path.read_text(encoding="utf-8"))}
     assert found == {"exact_paths.py"}
+
+
+@pytest.mark.parametrize("name", MORE_NAMES)
+def test_claims_that_do_not_fit_in_memory_are_those_of_the_file(here: Path, name: str) -> None:
+    paths = _both(name, ".parquet", _claims(0), _claims(1))
+    plain, strange = (read_claims_as_told(path, engine=LocalEngine(1, memory=18 * 99))[0] for path in paths)
+    assert strange.values[:].tolist() == plain.values[:].tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("memory", [None, 18 * 99])
+def test_a_folder_is_the_one_that_is_named(here: Path, name: str, memory: int | None) -> None:
+    for folder, first in ((name, 0), (NAMES[name], 1)):
+        _write(_claims(first), Path(folder) / "part[1].parquet")
+        _write(_claims(2), Path(folder) / "part1.txt")
+    found, _ = read_claims_as_told(name, engine=LocalEngine(1, memory=memory))
+    _write(_claims(0), Path("plain.parquet"))
+    assert found.values[:].tolist() == read_claims_as_told("plain.parquet")[0].values.tolist()

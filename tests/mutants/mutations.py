@@ -802,10 +802,24 @@ LOCAL = (
         (EXACT_PATHS,),
     ),
     Mutation(
+        "claims on disk in a file that outlives the process",
+        "engines/stored/spilled.py",
+        "tempfile.TemporaryFile(buffering=0)",
+        "tempfile.NamedTemporaryFile(buffering=0, delete=False)",
+        ("engines/test_spilled.py",),
+    ),
+    Mutation(
+        "a cap on claims on disk that keeps one more",
+        "engines/stored/caps.py",
+        "last = order[begins + most - 1]",
+        "last = order[begins + most]",
+        ("engines/test_stored_claims.py",),
+    ),
+    Mutation(
         "a Parquet file whose name is taken for a pattern of names",
         "files/exact_paths.py",
-        "return pl.scan_parquet(_exactly(source), glob=False, ",
-        "return pl.scan_parquet(_exactly(source), ",
+        "return pl.scan_parquet(_all(source), glob=False, ",
+        "return pl.scan_parquet(_all(source), ",
         (EXACT_PATHS,),
     ),
     Mutation(
