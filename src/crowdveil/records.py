@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
-from typing import Any
+from typing import Any, Protocol, Self
 
 import narwhals as nw
 import numpy as np
@@ -171,6 +171,20 @@ class Schema:
             for name in table.columns
         )
         return cls(columns, declared=False)
+
+
+class RecordTable(Protocol):
+    """Records, here or wherever an engine has them."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns and their domains."""
+
+    def __len__(self) -> int:
+        """The number of records."""
+
+    def take(self, rows: Ints, /) -> Self:
+        """The records of these rows, in this order."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -618,8 +618,8 @@ STREAMS = (
     Mutation(
         "one stream for all blocks of records",
         "local/record_reports.py",
-        "start(state, key, nonces[number])",
-        "start(state, key, nonces[0])",
+        "streams.nonces([number], number)",
+        "streams.nonces([0])",
         ("local/test_oracles.py", "local/test_oracles_laws.py"),
     ),
     Mutation(
@@ -638,14 +638,14 @@ STREAMS = (
     ),
     Mutation(
         "the rounds of a collection share their coins",
-        "synthesis/collection.py",
-        'seeded(self.seed).part(f"round {self.number}")',
-        'seeded(self.seed).part("round")',
+        "synthesis/choices.py",
+        'seeded(seed).part(f"round {number}")',
+        'seeded(seed).part("round")',
         ("synthesis/test_collection_rounds.py",),
     ),
     Mutation(
         "the devices of all rounds draw from the same streams",
-        "synthesis/simulated.py",
+        "synthesis/counting.py",
         'part = rng.part(f"round {collection.number}")',
         'part = rng.part("round")',
         ("synthesis/test_record_streams.py",),
@@ -659,9 +659,9 @@ STREAMS = (
     ),
     Mutation(
         "two columns of a report draw from the same streams",
-        "synthesis/krr.py",
-        'rng=rng.part(f"column {column}")',
-        'rng=rng.part("column")',
+        "synthesis/all_columns.py",
+        'rng.part(f"column {column}")',
+        'rng.part("column")',
         ("synthesis/test_record_streams.py",),
     ),
 )

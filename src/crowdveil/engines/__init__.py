@@ -1,10 +1,23 @@
 """Engines call functions on blocks of whole objects: `map`, `sum`, `collect`."""
 
-from crowdveil.engines.engine import Array, Block, ByClaim, ByObject, ByUser, ByValue, Engine, Kept, Progress
+from crowdveil.engines.engine import (
+    RECORDS_IN_A_BLOCK,
+    Array,
+    Block,
+    ByClaim,
+    ByObject,
+    ByUser,
+    ByValue,
+    Engine,
+    Kept,
+    Progress,
+    RecordBlock,
+)
 from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads
 
 __all__ = [
+    "RECORDS_IN_A_BLOCK",
     "Array",
     "Block",
     "ByClaim",
@@ -15,6 +28,7 @@ __all__ = [
     "Kept",
     "LocalEngine",
     "Progress",
+    "RecordBlock",
     "cores",
     "on_threads",
 ]

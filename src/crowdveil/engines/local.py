@@ -11,35 +11,36 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from crowdveil.arrays import Ints, frozen
-from crowdveil.claims import Claims, Objects, ranges
+from crowdveil.arrays import Ints
+from crowdveil.claims import ranges
 from crowdveil.engines.engine import (
+    RECORDS_IN_A_BLOCK,
     Add,
     Array,
     Block,
-    ByObject,
-    ByUser,
-    ByValue,
     Function,
     Judge,
     Part,
     Per,
     Progress,
+    RecordBlock,
     Rows,
 )
+from crowdveil.engines.tables import ClaimsTable, LocalTable, Wholes, block_of, flattened, parts_of
 from crowdveil.engines.threads import on_threads, thread_count
+from crowdveil.records import Records
 
-LocalTable = Claims | Objects
+AnyBlock = Block | RecordBlock
 Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
 LIGHT_BLOCKS = 8  # for each thread
+LARGEST_BLOCK = 8  # of records, in blocks of one stream
 ROWS_AT_ONCE = 1_000_000  # of a table that is written
 OPERATIONS_IN_A_MOMENT = 1e6
 
@@ -70,7 +71,7 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None, *, progress: Progress = silent) -> None:
         self._threads = thread_count(threads)
-        self._cut: WeakKeyDictionary[LocalTable, dict[int, list[Block]]] = WeakKeyDictionary()
+        self._cut: WeakKeyDictionary[ClaimsTable, dict[int, list[AnyBlock]]] = WeakKeyDictionary()
         self.progress = progress
 
     def map(
@@ -84,10 +85,10 @@ class LocalEngine:
         operations: float | None = None,
     ) -> tuple[Array, ...]:
         """What `function(block, shared, *parts)` returns for all blocks, as whole arrays."""
-        wholes = _Wholes(table, per)
+        wholes = Wholes(table, per)
 
-        def work(block: Block) -> None:
-            wholes.put(block, function(block, shared, *_parts(table, parts, block)))
+        def work(block: AnyBlock) -> None:
+            wholes.put(block, function(block, shared, *parts_of(table, parts, block)))
 
         self._run(stage, table, work, operations)
         return tuple(wholes.arrays)
@@ -106,13 +107,13 @@ class LocalEngine:
         spare: SimpleQueue[Ints] = SimpleQueue()
         partial_totals: list[Ints] = []
 
-        def work(block: Block) -> None:
+        def work(block: AnyBlock) -> None:
             try:
                 totals = spare.get_nowait()
             except Empty:
                 totals = np.zeros(size, dtype=np.int64)
                 partial_totals.append(totals)
-            add(block, shared, *_parts(table, parts, block), totals)
+            add(block, shared, *parts_of(table, parts, block), totals)
             spare.put(totals)
 
         self._run(stage, table, work, operations)
@@ -122,7 +123,7 @@ class LocalEngine:
     def sum_by_user(
         self,
         stage: str,
-        table: LocalTable,
+        table: ClaimsTable,
         width: int,
         add: Add,
         shared: Any,
@@ -135,16 +136,16 @@ class LocalEngine:
     def judge(
         self,
         stage: str,
-        table: LocalTable,
+        table: ClaimsTable,
         judge: Judge,
         shared: Any,
         *parts: Part,
         operations: float | None = None,
     ) -> tuple[Ints, tuple[Array, ...]]:
         """One total for each user, and what `judge` returns by object."""
-        wholes = _Wholes(table, None)
+        wholes = Wholes(table, None)
 
-        def add(block: Block, *rest: Any) -> None:
+        def add(block: AnyBlock, *rest: Any) -> None:
             wholes.put(block, judge(block, *rest))
 
         totals = self.sum(stage, table, len(table.users), add, shared, *parts, operations=operations)
@@ -165,7 +166,7 @@ class LocalEngine:
     def write(
         self,
         stage: str,
-        table: LocalTable,
+        table: ClaimsTable,
         rows: Rows,
         *parts: Part,
         path: Path,
@@ -179,8 +180,8 @@ class LocalEngine:
         writer = None
         try:
             for first, last in ranges(offsets, ROWS_AT_ONCE):
-                block = _block(table, first, last)
-                part = rows(block, None, *_parts(table, parts, block)).to_arrow()
+                block = block_of(table, first, last)
+                part = rows(block, None, *parts_of(table, parts, block)).to_arrow()
                 if writer is None:
                     schema = part.schema.with_metadata(dict(metadata)) if metadata else part.schema
                     writer = ParquetWriter(path, schema, compression="zstd")
@@ -215,26 +216,42 @@ class LocalEngine:
         return [(first, min(first + step, count)) for first in range(0, count, step)]
 
     def _run(
-        self, stage: str, table: LocalTable, work: Callable[[Block], None], operations: float | None
+        self, stage: str, table: LocalTable, work: Callable[[AnyBlock], None], operations: float | None
     ) -> None:
         """Call `work` for blocks that cover all objects; with little work per claim for few ones."""
+        if isinstance(table, Records):
+            self._run_records(stage, table, work, operations)
+            return
         count, claims = len(table.objects), int(table.offsets[-1])
         if operations is None:
             operations = float(np.square(np.diff(table.offsets), dtype=np.float64).sum()) if claims else inf
         if operations < OPERATIONS_IN_A_MOMENT:
-            self._here(stage, count, lambda first, last: work(_block(table, first, last)))
+            self._here(stage, count, lambda first, last: work(block_of(table, first, last)))
         elif not claims:
-            self._on_threads(stage, [_block(table, *both) for both in self._ranges(count)], work)
+            self._on_threads(stage, [block_of(table, *both) for both in self._ranges(count)], work)
         else:
             light = operations <= claims
             size = claims // (LIGHT_BLOCKS * self._threads) if light else CLAIMS_PER_BLOCK
             self._on_threads(stage, self._blocks(table, max(CLAIMS_PER_BLOCK, size)), work)
 
-    def _blocks(self, table: LocalTable, size: int) -> list[Block]:
+    def _run_records(
+        self, stage: str, table: Records, work: Callable[[AnyBlock], None], operations: float | None
+    ) -> None:
+        """Call `work` for blocks that cover all records."""
+        count = len(table)
+        few = max(1, min(LARGEST_BLOCK, count // (LIGHT_BLOCKS * self._threads * RECORDS_IN_A_BLOCK)))
+        size = few * RECORDS_IN_A_BLOCK
+        if count <= size or (operations is not None and operations < OPERATIONS_IN_A_MOMENT):
+            self._here(stage, count, lambda first, last: work(block_of(table, first, last)))
+        else:
+            ends = [(first, min(first + size, count)) for first in range(0, count, size)]
+            self._on_threads(stage, [block_of(table, *both) for both in ends], work)
+
+    def _blocks(self, table: ClaimsTable, size: int) -> list[AnyBlock]:
         """The table in blocks of this size, which are kept for the next call."""
         kept = self._cut.setdefault(table, {})
         if size not in kept:
-            kept[size] = [_block(table, *both) for both in table.blocks(size)]
+            kept[size] = [block_of(table, *both) for both in table.blocks(size)]
         return kept[size]
 
     def _here(self, stage: str, count: int, work: Callable[[int, int], None]) -> None:
@@ -249,68 +266,3 @@ class LocalEngine:
             threads=self._threads,
             progress=partial(self.progress, stage),
         )
-
-
-def flattened(rows: Array, counts: Ints) -> Array:
-    """The first `counts[i]` numbers of row i, one row after the other."""
-    _, width = rows.shape
-    complete = bool((counts == width).all())
-    return rows.ravel() if complete else rows[np.arange(width) < counts[:, None]]
-
-
-class _Wholes:
-    """Arrays of all blocks, which are filled block by block; without `per` each is by object."""
-
-    def __init__(self, table: LocalTable, per: Sequence[Per] | None) -> None:
-        self.arrays: list[Array] = []
-        self._table, self._per, self._beginning = table, per, Lock()
-
-    def put(self, block: Block, arrays: Sequence[Array]) -> None:
-        """Put what belongs to a block in its place."""
-        each: Sequence[Per] = self._per or ["object"] * len(arrays)
-        with self._beginning:
-            if not self.arrays:
-                self.arrays = [self._room(per, array) for per, array in zip(each, arrays, strict=True)]
-        for per, whole, array in zip(each, self.arrays, arrays, strict=True):
-            begin, end = _places(self._table, per, block.first, block.first + block.size)
-            whole[begin:end] = array
-
-    def _room(self, per: Per, array: Array) -> Array:
-        _, rows = _places(self._table, per, 0, len(self._table.objects))
-        return np.empty((rows, *array.shape[1:]), dtype=array.dtype)
-
-
-def _block(table: LocalTable, first: int, last: int) -> Block:
-    begin, end = table.offsets[first], table.offsets[last]
-    whole = last - first == len(table.objects)
-    return Block(
-        first,
-        table.objects if whole else table.objects[first:last],
-        frozen(table.offsets[first : last + 1] - begin),
-        _view(table.user_codes[begin:end]),
-        _view(table.values[begin:end]),
-    )
-
-
-def _parts(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array]:
-    found, first, last = [], block.first, block.first + block.size
-    for part in parts:
-        if isinstance(part, ByUser):
-            found.append(_view(part.numbers))
-        elif isinstance(part, ByValue):
-            found.append(_view(part.numbers[part.offsets[first] : part.offsets[last]]))
-        else:
-            begin, end = _places(table, "object" if isinstance(part, ByObject) else "claim", first, last)
-            found.append(_view(part.numbers[begin:end]))
-    return found
-
-
-def _view(array: Array) -> Array:
-    """The same numbers, read-only: compiled loops then see the same type of array whatever the engine."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
-
-
-def _places(table: LocalTable, per: Per, first: int, last: int) -> tuple[int, int]:
-    return (first, last) if per == "object" else (int(table.offsets[first]), int(table.offsets[last]))

@@ -22,12 +22,13 @@ from crowdveil.engines.engine import (
     Progress,
     Rows,
 )
-from crowdveil.engines.local import LocalEngine, flattened
+from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.spark.blocks import kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.engines.spark.writing import written
+from crowdveil.engines.tables import flattened
 
 
 class SparkEngine:
