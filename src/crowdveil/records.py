@@ -27,6 +27,7 @@ from crowdveil.errors import InputError, ParameterError
 MOST_VALUES = 2**14  # per column: contingency tables of two columns are held in memory
 BINS_OF_DATA = 16
 MISSING = "(missing)"
+EMPTY = "is empty (its domain has no missing)"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Column:
             raise ParameterError(f"column {self.name!r} has either values or edges")
         if not isinstance(self.missing, bool):
             raise ParameterError(f"column {self.name!r}: missing is true or false")
-        object.__setattr__(self, "name", _nfc(self.name))
+        object.__setattr__(self, "name", plain_name(self.name))
         if self.values is not None:
             object.__setattr__(self, "values", self._checked_values(self.values))
         if self.edges is not None:
@@ -62,7 +63,7 @@ class Column:
     def _checked_values(self, values: Sequence[str]) -> tuple[str, ...]:
         if not all(isinstance(value, str) and value.strip() for value in values):
             raise ParameterError(f"column {self.name!r}: values are texts that are not empty")
-        plain = tuple(_nfc(value) for value in values)
+        plain = tuple(plain_name(value) for value in values)
         if len(set(plain)) < len(plain):
             raise ParameterError(f"column {self.name!r} has a value twice")
         if self.missing and MISSING in plain:
@@ -132,8 +133,8 @@ class Schema:
 
     def index(self, column: str | int) -> int:
         """Index of a column, given its name or its index."""
-        if isinstance(column, str) and _nfc(column) in self.names:
-            return self.names.index(_nfc(column))
+        if isinstance(column, str) and plain_name(column) in self.names:
+            return self.names.index(plain_name(column))
         if isinstance(column, int) and 0 <= column < len(self.columns):
             return column
         raise ParameterError(f"there is no column {column!r} in the schema")
@@ -224,7 +225,7 @@ class Records:
         table `source`.
         """
         table = nw.from_native(frame, eager_only=True)
-        original_names = {_nfc(name): name for name in table.columns}
+        original_names = {plain_name(name): name for name in table.columns}
         if len(original_names) < len(table.columns):
             raise InputError(f"{source}: two columns have the same name")
         codes = np.empty((len(table), len(schema.columns)), dtype=np.int32)
@@ -278,7 +279,8 @@ class Records:
         )
 
 
-def _nfc(text: str) -> str:
+def plain_name(text: str) -> str:
+    """A name in Unicode normal form C."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -316,7 +318,7 @@ def _number(edge: float, name: str) -> float:
         raise ParameterError(f"column {name!r}: edges are finite numbers that ascend") from None
 
 
-def _text(cells: pl.Series, source: str, name: str) -> pl.Series:
+def _text(cells: pl.Series, source: str, name: str, *, whole: bool | None = None) -> pl.Series:
     """Cells as text in Unicode normal form C; empty cells are null."""
     kind = cells.dtype
     if kind.is_nested() or (kind in (pl.Object, pl.Binary, pl.Null) and cells.null_count() < len(cells)):
@@ -324,18 +326,48 @@ def _text(cells: pl.Series, source: str, name: str) -> pl.Series:
     if kind.is_float():
         cells = cells.fill_nan(None)
         numbers = cells.drop_nulls()
-        if (as_integers(numbers).dtype if len(numbers) else pl.Int64) == pl.Int64:
+        if whole is None:
+            whole = len(numbers) == 0 or as_integers(numbers).dtype == pl.Int64
+        if whole:
             cells = cells.cast(pl.Int64)
     text = cells.cast(pl.String).str.normalize("NFC")
     return text.set(text.str.strip_chars() == "", None)
 
 
+@dataclass(frozen=True, eq=False)
+class CodedCells:
+    """The codes of a column's cells, null where there is none, and which cells have none."""
+
+    codes: pl.Series
+    empty: pl.Series
+    outside: pl.Series
+
+
+def outside_domain(column: Column) -> str:
+    """What is said of a cell outside the domain."""
+    if column.edges is not None:
+        return "is neither a number between the declared edges nor the label of a bin"
+    return "is not one of the declared values"
+
+
 def _codes(cells: pl.Series, column: Column, source: str, *, clamp: bool) -> Codes:
     """The code of each cell; an error names the rows of cells outside the domain."""
-    text = _text(cells, source, column.name)
+    found = coded_cells(cells, column, source, clamp=clamp)
+    refuse(found.empty, source, column.name, EMPTY)
+    refuse(found.outside, source, column.name, outside_domain(column))
+    return found.codes.to_numpy()
+
+
+def coded_cells(
+    cells: pl.Series, column: Column, source: str, *, clamp: bool, whole: bool | None = None
+) -> CodedCells:
+    """The code of each cell.
+
+    A column of floats that holds whole numbers only is read as one of integers; `whole` says whether it does,
+    if these are not all of its cells.
+    """
+    text = _text(cells, source, column.name, whole=whole)
     absent = text.is_null()
-    if not column.missing:
-        refuse(absent, source, column.name, "is empty (its domain has no missing)")
     labels = column.labels()
     present = labels[:-1] if column.missing else labels
     places = text.replace_strict(present, range(len(present)), default=None, return_dtype=pl.Int32)
@@ -344,11 +376,8 @@ def _codes(cells: pl.Series, column: Column, source: str, *, clamp: bool) -> Cod
         places = places.set((text == MISSING).fill_null(value=False), column.size - 1)
     if column.edges is not None:
         places = places.fill_null(_bins(cells, text, column.edges, clamp=clamp))
-        what = "is neither a number between the declared edges nor the label of a bin"
-    else:
-        what = "is not one of the declared values"
-    refuse(places.is_null(), source, column.name, what)
-    return places.to_numpy()
+    empty = absent if not column.missing else pl.repeat(False, len(absent), dtype=pl.Boolean, eager=True)
+    return CodedCells(places, empty, places.is_null() & ~empty)
 
 
 def _bins(cells: pl.Series, text: pl.Series, edges: tuple[float, ...], *, clamp: bool) -> pl.Series:

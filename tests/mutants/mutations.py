@@ -93,8 +93,8 @@ NOISE = (
     Mutation(
         "kRR that draws with twice the odds of its law",
         "local/krr.py",
-        "loops.fill_krr(state, block, law.symbols, law.keep, law.other, rows)",
-        "loops.fill_krr(state, block, law.symbols, law.keep, law.other // 2, rows)",
+        "law.symbols, law.keep, law.other, out)",
+        "law.symbols, law.keep, law.other // 2, out)",
         ("local/test_oracles_laws.py",),
     ),
     Mutation(
@@ -109,8 +109,8 @@ NOISE = (
     Mutation(
         "OUE whose other bits are 1 half as often",
         "local/oue.py",
-        "loops.fill_oue(state, block, self.cells, self.ones.drawn, rows)",
-        "loops.fill_oue(state, block, self.cells, BitChance(self.ones.weight // 2).drawn, rows)",
+        "self.cells, self.ones.drawn, out)",
+        "self.cells, BitChance(self.ones.weight // 2).drawn, out)",
         ("local/test_oracles_laws.py",),
     ),
     Mutation(
@@ -1176,8 +1176,8 @@ AUDITS = (
     Mutation(
         "a person's reports of the first round only",
         "audit/rounds.py",
-        "for reports in made.heard:",
-        "for reports in made.heard[:1]:",
+        "for reports in heard:",
+        "for reports in heard[:1]:",
         (HEARD,),
     ),
 )

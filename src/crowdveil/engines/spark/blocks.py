@@ -7,14 +7,17 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from crowdveil.arrays import Codes
-from crowdveil.engines.engine import Block
+from crowdveil.engines.engine import Block, RecordBlock
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
+AnyBlock = TypeVar("AnyBlock", Block, RecordBlock)
 Split = Callable[[int, Any], Iterator[tuple[int, Any]]]
 
 
@@ -83,11 +86,12 @@ def _source(sent: tuple[int, Any]) -> int:
     return sent[0]
 
 
-def numbered(block: Block, first: int) -> Block:
-    """The block, read-only, with the number of its first object."""
+def numbered(block: AnyBlock, first: int) -> AnyBlock:
+    """The block, read-only, with the number of its first object or record."""
     _forget_imports()
-    for array in (block.offsets, block.user_codes, block.values):
-        array.setflags(write=False)
+    for array in vars(block).values():
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
     return replace(block, first=first)
 
 

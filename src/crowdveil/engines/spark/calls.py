@@ -6,7 +6,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pyspark import RDD
 
     from crowdveil.engines.spark.claims import SparkClaims
+    from crowdveil.engines.spark.records import SparkRecords
+
+    SparkTable: TypeAlias = SparkClaims | SparkRecords
 
 LARGE = 100_000  # bytes: larger arrays that all blocks share are broadcast
 
@@ -31,15 +34,15 @@ class SparkKept:
     arrays: RDD[Any]  # a tuple of arrays for each partition, or None
     which: int
     per: Per
-    table: SparkClaims
+    table: SparkTable
     stage: str
 
     def __len__(self) -> int:
         assert self.per != "value"  # which has as many as there are
-        return self.table.object_count if self.per == "object" else len(self.table)
+        return self.table.firsts[-1] if self.per == "object" else len(self.table)
 
 
-def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[Part]) -> RDD[Any]:
+def called(table: SparkTable, function: Function, shared: Any, parts: Sequence[Part]) -> RDD[Any]:
     """What the function returns for each block, or None where a partition has none."""
     sent = _Sent.of(table.cluster, shared)
     given, together = _given(table, parts)
@@ -57,7 +60,7 @@ def called(table: SparkClaims, function: Function, shared: Any, parts: Sequence[
 
 
 def summed(
-    table: SparkClaims, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+    table: SparkTable, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """Totals over all blocks, and what `add` returned for each partition."""
     totals = _totals(table, size, add, shared, parts, alike=True)
@@ -68,6 +71,7 @@ def summed(
     return found[0], found[2]
 
 
+_NOBODY = np.zeros(0, dtype=np.int32)
 FEW_TOTALS = 16  # that the driver adds itself
 
 
@@ -108,7 +112,7 @@ def summed_by_user(
 
 
 def _totals(
-    table: SparkClaims,
+    table: SparkTable,
     size: int,
     add: Callable[..., Any],
     shared: Any,
@@ -126,7 +130,7 @@ def _totals(
 
     def total(part: int, found: Iterable[tuple[Block | None, Sequence[Any]]]) -> Iterator[Any]:
         for block, own in found:
-            listed = users.listed(block)
+            listed = _NOBODY if alike else users.listed(block)
             totals = np.zeros(size if alike else size * listed.size, dtype=np.int64)
             arrays: dict[int, tuple[Array, ...]] = {}
             if block is not None:
@@ -201,7 +205,7 @@ class _Given:
         return [frozen(found[number].view()) for number in range(len(found))]
 
 
-def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
+def _given(table: SparkTable, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
     """Where blocks find their parts, and an RDD of (block, tuples of arrays)."""
     by_user: dict[int, Any] = {}
     by_object: dict[int, Any] = {}
@@ -213,7 +217,7 @@ def _given(table: SparkClaims, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]
         if isinstance(part, ByUser) and table.routes is not None
     }
     if routed:
-        rdds.append(users.dealt(table, list(routed.values())))
+        rdds.append(users.dealt(cast("SparkClaims", table), list(routed.values())))
         places |= {number: (0, which) for which, number in enumerate(routed)}
     for number, part in enumerate(parts):
         if number in places:

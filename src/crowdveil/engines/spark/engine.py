@@ -27,6 +27,7 @@ from crowdveil.engines.spark.blocks import kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
+from crowdveil.engines.spark.records import SparkRecords
 from crowdveil.engines.spark.writing import written
 from crowdveil.engines.tables import flattened
 
@@ -42,7 +43,7 @@ class SparkEngine:
     def map(
         self,
         stage: str,
-        table: SparkClaims,
+        table: SparkClaims | SparkRecords,
         function: Function,
         shared: Any,
         *parts: Part,
@@ -56,7 +57,7 @@ class SparkEngine:
     def sum(
         self,
         stage: str,
-        table: SparkClaims,
+        table: SparkClaims | SparkRecords,
         size: int,
         add: Add,
         shared: Any,
