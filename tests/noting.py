@@ -39,3 +39,24 @@ class Noting(Randomness):
     def repeated(self) -> list[tuple[str, Name]]:
         """Purpose and name of the streams that were begun more than once."""
         return [(purpose, name) for (_, purpose, name), times in Counter(self.used).items() if times > 1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen(Streams):
+    used: list[bytes]
+
+    def nonces(self, names: Collection[Name], first: int = 0) -> Words:
+        nonces = super().nonces(names, first)
+        self.used.extend(self.key.tobytes() + nonce.tobytes() for nonce in nonces)
+        return nonces
+
+
+@dataclass(frozen=True)
+class NotingSecure(Randomness):
+    """Secure randomness with a list of all keys and nonces that were used."""
+
+    used: list[bytes] = field(default_factory=list)
+
+    def all_streams(self, *, purpose: str) -> Streams:
+        streams = super().all_streams(purpose=purpose)
+        return _Seen(streams.key, None, purpose.encode(), self.used)

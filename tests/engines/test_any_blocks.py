@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
 from crowdveil.engines import LocalEngine
 from crowdveil.noise_law import NoiseLaw
-from crowdveil.randomness import Randomness, Streams, Words, seeded
+from crowdveil.randomness import seeded
 from crowdveil.releases.method import release
 from crowdveil.releases.registry import RELEASES
 from crowdveil.truth.registry import Input, method_for, methods_for
 from cutting import OneByOne
 from every_method import RELEASED, crowd, labels_of, same_releases, same_truths, same_votes
+from noting import NotingSecure
 
 
 def test_every_method_is_looked_at() -> None:
@@ -52,28 +51,9 @@ def test_votes_do_not_depend_on_blocks(name: str) -> None:
     same_votes(whole, cut)
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen(Streams):
-    used: list[bytes]
-
-    def nonces(self, names: Any, first: int = 0) -> Words:
-        nonces = super().nonces(names, first)
-        self.used.extend(self.key.tobytes() + nonce.tobytes() for nonce in nonces)
-        return nonces
-
-
-@dataclass(frozen=True)
-class _Secure(Randomness):
-    used: list[bytes] = field(default_factory=list)
-
-    def all_streams(self, *, purpose: str) -> Streams:
-        streams = super().all_streams(purpose=purpose)
-        return _Seen(streams.key, None, purpose.encode(), self.used)
-
-
 @pytest.mark.parametrize("name", RELEASED)
 def test_blocks_never_draw_from_the_same_stream(name: str) -> None:
-    rng = _Secure(None)
+    rng = NotingSecure(None)
     release(crowd(), RELEASED[name], rng=rng, engine=OneByOne())
     assert len(rng.used) >= len(crowd().objects) or RELEASED[name].pooled  # type: ignore[attr-defined]
     assert max(Counter(rng.used).values()) == 1

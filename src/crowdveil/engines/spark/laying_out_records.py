@@ -27,8 +27,9 @@ from crowdveil.records import EMPTY, Schema, coded_cells, outside_domain, plain_
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_USABLE = ("string", "varchar", "char", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _FLOATS = ("float", "double")
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_USABLE = ("string", "varchar", "char", "boolean", "date", "decimal", "void", *_INTEGERS, *_FLOATS)
 _FILE, _ROW = "_metadata.file_path", "_metadata.row_index"
 
 
@@ -78,25 +79,27 @@ def _columns(frame: DataFrame, schema: Schema, source: str) -> list[Column]:
         if column.name not in original_names:
             raise InputError(f"{source}: there is no column {column.name!r}")
         name = original_names[column.name]
-        if kinds[name] not in ("boolean", "date") and not kinds[name].startswith(_USABLE):
+        kind = kinds[name].split("(")[0].split(" ")[0]
+        if kind not in _USABLE:
             raise InputError(f"{source}: column {column.name!r} holds something that cannot be used")
-        found.append(column_named(name).alias(str(place)))
+        cells = column_named(name)
+        found.append((cells.cast("string") if kind == "void" else cells).alias(str(place)))
     return found
 
 
 def _numbered(frame: DataFrame, columns: Sequence[Column]) -> tuple[DataFrame, list[bool], bool]:
     """The columns by row, which of them hold whole numbers only, and whether rows are numbered by files."""
-    from pyspark.errors import PySparkException
+    from pyspark.errors import AnalysisException
     from pyspark.sql import functions as sql
 
     plain = frame.select(*columns)
     tests = [sql.min(_is_whole(name) if kind in _FLOATS else sql.lit(True)) for name, kind in plain.dtypes]
     try:
         placed = frame.select(*columns, sql.col(_FILE).alias("file"), sql.col(_ROW).alias("row"))
-        files = placed.groupBy("file").agg(sql.count("*"), sql.max("row"), *tests).collect()
-    except PySparkException:  # these rows are in no files
+    except AnalysisException:  # these rows are in no files
         (told,) = plain.agg(*tests).collect()
         return plain, _of_all([told]), False
+    files = placed.groupBy("file").agg(sql.count("*"), sql.max("row"), *tests).collect()
     whole = _of_all([told for _, _, _, *told in files])
     if any(rows != last + 1 for _, rows, last, *_ in files):  # a view that leaves out some
         return plain, whole, False
