@@ -23,6 +23,7 @@ class Mutation:
 
 SENSITIVITIES = "releases/test_sensitivities.py"
 EVERY_METHOD = "releases/test_every_method.py"
+BLOCKS_OF_RECORDS = "synthesis/test_any_blocks_of_records.py"
 ADD_REMOVE = "releases/test_add_remove.py"
 NO_EXACT_COUNT = (
     "releases/test_certified.py::test_under_add_remove_no_exact_count_leaves_the_noisy_statistics"
@@ -642,6 +643,27 @@ STREAMS = (
         'seeded(seed).part(f"round {number}")',
         'seeded(seed).part("round")',
         ("synthesis/test_collection_rounds.py",),
+    ),
+    Mutation(
+        "the devices of all blocks of a round draw from the same streams",
+        "synthesis/counting.py",
+        "fill(streams, number, codes[begin:end]",
+        "fill(streams, 0, codes[begin:end]",
+        (BLOCKS_OF_RECORDS,),
+    ),
+    Mutation(
+        "the devices of all questions draw from the same streams",
+        "synthesis/counting.py",
+        'part.part(f"question {number}")',
+        'part.part("question")',
+        ("synthesis/test_record_streams.py",),
+    ),
+    Mutation(
+        "the devices of all blocks draw their columns from the same streams",
+        "synthesis/all_columns.py",
+        "fill(streams, number, block.codes",
+        "fill(streams, 0, block.codes",
+        (BLOCKS_OF_RECORDS,),
     ),
     Mutation(
         "the devices of all rounds draw from the same streams",

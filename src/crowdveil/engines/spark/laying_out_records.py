@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Ints
+from crowdveil.columns import EMPTY, coded_cells, outside_domain, plain_name
 from crowdveil.engines.spark.blocks import kept
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.engines.spark.records import Piece, SparkRecords
 from crowdveil.engines.spark.tables import column_named
 from crowdveil.errors import InputError
-from crowdveil.records import EMPTY, Schema, coded_cells, outside_domain, plain_name
+from crowdveil.records import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
