@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from crowdveil.engines import RECORDS_IN_A_BLOCK, LocalEngine
+from crowdveil.engines import RECORDS_TOGETHER, LocalEngine
 from crowdveil.engines.tables import LocalTable, block_of, item_count
 from crowdveil.records import Records
 
@@ -19,6 +19,6 @@ class OneByOne(LocalEngine):
     def _run(
         self, stage: str, table: LocalTable, work: Callable[[Any], None], operations: float | None
     ) -> None:
-        count, step = item_count(table), RECORDS_IN_A_BLOCK if isinstance(table, Records) else 1
+        count, step = item_count(table), RECORDS_TOGETHER if isinstance(table, Records) else 1
         for first in reversed(range(0, count, step)):
             work(block_of(table, first, min(first + step, count)))

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdveil.engines import RECORDS_IN_A_BLOCK, LocalEngine, RecordBlock
+from crowdveil.engines import RECORDS_TOGETHER, LocalEngine, RecordBlock
 from crowdveil.engines.spark import Cluster, SparkEngine, SparkRecords, lay_out_records
 from crowdveil.engines.spark.tables import table
 from crowdveil.errors import CrowdveilError, InputError
@@ -38,7 +38,7 @@ SCHEMA = Schema(
         Column("score", ("1", "2", "3"), missing=True),
     )
 )
-MANY = 2 * RECORDS_IN_A_BLOCK + 9_000
+MANY = RECORDS_TOGETHER + 9_000
 Lay = Callable[..., SparkRecords]
 _ALL: Any = ("object",) * 4
 
@@ -106,7 +106,7 @@ def collected(spark: SparkEngine, records: SparkRecords) -> Any:
 
 
 def test_rows_have_the_order_of_files_however_they_are_divided(spark: SparkEngine, lay: Lay) -> None:
-    assert (len(lay(3)), lay(3).firsts) == (MANY, [0, 2**15, 2**16, MANY])
+    assert (len(lay(3)), lay(3).firsts) == (MANY, [0, RECORDS_TOGETHER, MANY])
     assert (collected(spark, lay(3)) == RECORDS.codes).all()
     session, limit = spark.cluster.spark, "spark.sql.files.maxPartitionBytes"
     before = session.conf.get(limit)

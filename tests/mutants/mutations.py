@@ -647,8 +647,8 @@ STREAMS = (
     Mutation(
         "the devices of all blocks of a round draw from the same streams",
         "synthesis/counting.py",
-        "fill(streams, number, codes[begin:end]",
-        "fill(streams, 0, codes[begin:end]",
+        "fill(streams, block, codes[own]",
+        "fill(streams, 0, codes[own]",
         (BLOCKS_OF_RECORDS,),
     ),
     Mutation(

@@ -10,8 +10,9 @@ import pytest
 from small_tables import SIZES, dependent, schema_of
 
 from crowdveil.arrays import Ints
-from crowdveil.engines import RECORDS_IN_A_BLOCK, LocalEngine, RecordBlock
+from crowdveil.engines import RECORDS_TOGETHER, LocalEngine, RecordBlock
 from crowdveil.errors import InputError
+from crowdveil.local import record_reports
 from crowdveil.randomness import Randomness, seeded
 from crowdveil.synthesis.collection import Collection
 from crowdveil.synthesis.counting import Round, counted
@@ -23,7 +24,7 @@ from crowdveil.synthesis.samprivsyn import SamPrivSyn
 from cutting import OneByOne
 from noting import Noting, NotingSecure
 
-MANY = 2 * RECORDS_IN_A_BLOCK + 5_000
+MANY = RECORDS_TOGETHER + 5_000
 RECORDS = dependent(MANY)
 each_method = pytest.mark.parametrize("name", METHODS)
 
@@ -48,7 +49,7 @@ def test_no_two_devices_draw_from_the_same_place_of_a_stream(name: str, engine: 
     secure, seed = NotingSecure(None), Noting.of(1)
     for rng in (secure, seed):
         METHODS[name].synthesize(RECORDS, _parameters(name), rows=10, rng=rng, engine=engine)
-    assert len(secure.used) == len(seed.used) > 3 * len(SIZES)  # three blocks
+    assert len(secure.used) == len(seed.used) > 2 * len(SIZES)  # two blocks
     assert max(Counter(secure.used).values()) == 1
     assert seed.repeated == []
 
@@ -57,7 +58,7 @@ def test_no_two_devices_draw_from_the_same_place_of_a_stream(name: str, engine: 
 
 
 def _slowly(collection: Collection, first: int, last: int, rng: Randomness) -> dict[tuple[Any, ...], Ints]:
-    """Counts by question, half and block of places, from one record after the other."""
+    """Counts by question and half, from one record after the other."""
     asked = collection.assign(np.arange(first, last)).tolist()
     found: dict[tuple[Any, ...], Ints] = {}
     for number in sorted(set(asked)):
@@ -66,7 +67,7 @@ def _slowly(collection: Collection, first: int, last: int, rng: Randomness) -> d
         members: dict[int, list[int]] = {}
         for place, other in zip(range(first, last), asked, strict=True):
             if other == number:
-                members.setdefault(place // RECORDS_IN_A_BLOCK, []).append(place)
+                members.setdefault(2 * (place // RECORDS_TOGETHER), []).append(place)
         for block, places in members.items():
             reports = question.oracle.room(len(places))
             codes = np.array([question.code(RECORDS.codes[place].tolist()) for place in places])
@@ -80,7 +81,7 @@ def _slowly(collection: Collection, first: int, last: int, rng: Randomness) -> d
 
 
 @pytest.mark.parametrize("design", [LatentClassSynthesis(1.0), SamPrivSyn(3.0)], ids=lambda each: each.name)
-@pytest.mark.parametrize(("first", "last"), [(0, 3_000), (30_000, 40_000), (32_767, 32_769)])
+@pytest.mark.parametrize(("first", "last"), [(0, 3_000), (60_000, 70_000), (65_535, 65_537)])
 def test_counts_are_those_of_devices_one_after_the_other(design: Any, first: int, last: int) -> None:
     collection = Collection(RECORDS.schema, design, seed=3, people=MANY)
     halves = counted(RECORDS, collection, first, last, rng=seeded(1), engine=LocalEngine(2))
@@ -95,15 +96,23 @@ def test_counts_are_those_of_devices_one_after_the_other(design: Any, first: int
         assert (counts == expected[key]).all()
 
 
-def test_a_round_within_one_block_draws_as_all_devices_of_a_question_at_once() -> None:
-    collection = Collection(RECORDS.schema, Independent(1.0), seed=3, people=MANY)
-    (even, odd) = counted(RECORDS, collection, 0, 5_000, rng=seeded(1), engine=LocalEngine(1))
-    asked = collection.assign(np.arange(5_000))
+@pytest.mark.parametrize("columns", [["c1"], ["c0", "c3"]], ids=str)
+def test_up_to_so_many_places_draw_as_all_devices_of_a_question_at_once(columns: list[str]) -> None:
+    """Those who are asked the only question draw from several streams, and as many as there are."""
+    records, design = RECORDS.select(columns), Independent(1.0)
+    many = MANY if len(columns) == 1 else RECORDS_TOGETHER
+    collection = Collection(records.schema, design, seed=3, people=MANY)
+    (even, odd) = counted(records, collection, 0, many, rng=seeded(1), engine=OneByOne())
+    asked = collection.assign(np.arange(many))
     for number, question in enumerate(collection.questions):
-        codes = question.codes(RECORDS.codes[:5_000][asked == number])
+        codes = question.codes(records.codes[:many][asked == number])
         rng = seeded(1).part("round 0").part(f"question {number}")
         support = question.oracle.support(question.oracle.perturb(codes, rng=rng))
         assert (support == even[number].support + odd[number].support).all()
+
+
+def test_what_draws_from_one_stream_is_never_cut() -> None:
+    assert RECORDS_TOGETHER % record_reports.RECORDS_IN_A_BLOCK == 0
 
 
 def test_a_round_of_nobody_counts_nothing() -> None:

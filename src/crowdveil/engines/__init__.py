@@ -1,7 +1,7 @@
 """Engines call functions on blocks of whole objects: `map`, `sum`, `collect`."""
 
 from crowdveil.engines.engine import (
-    RECORDS_IN_A_BLOCK,
+    RECORDS_TOGETHER,
     Array,
     Block,
     ByClaim,
@@ -17,7 +17,7 @@ from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads
 
 __all__ = [
-    "RECORDS_IN_A_BLOCK",
+    "RECORDS_TOGETHER",
     "Array",
     "Block",
     "ByClaim",

@@ -51,15 +51,15 @@ class Block:
         return self.offsets.size - 1
 
 
-RECORDS_IN_A_BLOCK = 2**15
-"""So many records in a row have streams of their own: engines cut tables of records only between these."""
+RECORDS_TOGETHER = 2**16
+"""Engines cut tables of records only between so many in a row: these have streams of their own."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecordBlock:
     """Records in a row. Where a part or a result is by object, it is by record here."""
 
-    first: int  # the number of its first record among all, a multiple of `RECORDS_IN_A_BLOCK`
+    first: int  # the number of its first record among all, a multiple of `RECORDS_TOGETHER`
     codes: Codes  # (n, d), one code for each column
 
     @property

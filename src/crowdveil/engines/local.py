@@ -19,7 +19,7 @@ import numpy as np
 from crowdveil.arrays import Ints
 from crowdveil.claims import ranges
 from crowdveil.engines.engine import (
-    RECORDS_IN_A_BLOCK,
+    RECORDS_TOGETHER,
     Add,
     Array,
     Block,
@@ -40,7 +40,7 @@ Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
 LIGHT_BLOCKS = 8  # for each thread
-LARGEST_BLOCK = 8  # of records, in blocks of one stream
+LARGEST_BLOCK = 4  # of records, in the fewest that are together
 ROWS_AT_ONCE = 1_000_000  # of a table that is written
 OPERATIONS_IN_A_MOMENT = 1e6
 
@@ -239,8 +239,8 @@ class LocalEngine:
     ) -> None:
         """Call `work` for blocks that cover all records."""
         count = len(table)
-        few = max(1, min(LARGEST_BLOCK, count // (LIGHT_BLOCKS * self._threads * RECORDS_IN_A_BLOCK)))
-        size = few * RECORDS_IN_A_BLOCK
+        few = max(1, min(LARGEST_BLOCK, count // (LIGHT_BLOCKS * self._threads * RECORDS_TOGETHER)))
+        size = few * RECORDS_TOGETHER
         if count <= size or (operations is not None and operations < OPERATIONS_IN_A_MOMENT):
             self._here(stage, count, lambda first, last: work(block_of(table, first, last)))
         else:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.engines import RECORDS_IN_A_BLOCK, cores, on_threads
+from crowdveil.engines import cores, on_threads
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.randomness import Streams, Words
@@ -27,6 +27,7 @@ from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.response import Response
 
 MOST_CELLS = 10**6
+RECORDS_IN_A_BLOCK = 2**15  # a part of those that engines keep together
 ASSUMPTIONS = (
     "the cells were declared, not read off the data",
     "each person sent one report: whatever else is sent about the record adds up",
@@ -87,13 +88,14 @@ def for_each_block(work: Callable[[int, slice], None], records: int) -> None:
     _for_each(on_one, len(blocks))
 
 
-def blocks_of(first: int, last: int, together: int = 1) -> list[tuple[int, int, int]]:
-    """The blocks that have some of these records, `together` at once: the first one's number, both ends."""
-    size = together * RECORDS_IN_A_BLOCK
+def blocks_of(first: int, last: int, size: int | None = None) -> list[tuple[int, int, int]]:
+    """The blocks that have some of these records: the number of each, and where these records begin and end.
+
+    Blocks have `size` records; by default those that draw from one stream.
+    """
+    size = size or RECORDS_IN_A_BLOCK
     numbers = range(first // size, -(-last // size))
-    return [
-        (together * number, max(first, number * size), min((number + 1) * size, last)) for number in numbers
-    ]
+    return [(number, max(first, number * size), min((number + 1) * size, last)) for number in numbers]
 
 
 def checked_codes(codes: Ints, cells: int) -> Ints:

@@ -1,9 +1,9 @@
 """The reports of a round, counted where the records are.
 
 A round is all that a block of records needs: public coins that say what each place is asked, and the streams
-that devices draw from. A question has a stream for each block of places, from which those of the block who
-are asked it draw in turn. So what a device sends depends neither on how an engine cuts the records nor on
-how often it tries, and no two devices draw the same.
+that devices draw from. Of the places that engines keep together, those that are asked a question draw in
+blocks: each block of them in turn from one stream. So what a device sends depends neither on how an engine
+cuts the records nor on how often it tries, and no two devices draw the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.engines import Engine, RecordBlock
+from crowdveil.engines import RECORDS_TOGETHER, Engine, RecordBlock
 from crowdveil.local import record_reports
 from crowdveil.randomness import Randomness, Streams
 from crowdveil.records import RecordTable
@@ -25,7 +25,7 @@ from crowdveil.synthesis.collection import Collection
 from crowdveil.synthesis.design import Halves
 from crowdveil.synthesis.questions import Question, Table
 
-BLOCKS_AT_ONCE = 8  # of streams, whose reports are held in memory
+PLACES_IN_MEMORY = 4 * RECORDS_TOGETHER  # with their reports
 OPERATIONS = 100  # for one report
 
 
@@ -80,30 +80,34 @@ def answers(block: RecordBlock, asked: Round) -> Iterator[Answers]:
     """What the devices of a block send in this round."""
     first, last = max(block.first, asked.first), min(block.first + block.size, asked.last)
     if first < last:
-        for _, begin, end in record_reports.blocks_of(first, last, BLOCKS_AT_ONCE):
+        for _, begin, end in record_reports.blocks_of(first, last, PLACES_IN_MEMORY):
             yield from _sent(block, asked, begin, end)
 
 
 def _sent(block: RecordBlock, asked: Round, first: int, last: int) -> Iterator[Answers]:
-    """What the devices at these places send: the places begin and end with whole streams."""
+    """What the devices at these places send; the round has no others among those that are kept together."""
     numbers = asked.asked(first, last)
     order = np.argsort(numbers.astype(np.uint16) if numbers.max() < 2**16 else numbers, kind="stable")
-    begins = np.searchsorted(numbers[order], [number for number, _ in asked.questions])
-    ends = np.searchsorted(numbers[order], [number for number, _ in asked.questions], side="right")
-    for which, (_, question) in enumerate(asked.questions):
-        places = first + order[begins[which] : ends[which]]
+    highest = asked.questions[-1][0]
+    ends = [0, *np.cumsum(np.bincount(numbers, minlength=highest + 1)).tolist()]
+    for which, (number, question) in enumerate(asked.questions):
+        places = first + order[ends[number] : ends[number + 1]]
         if places.size:
             codes = question.codes(block.codes[places - block.first])
             yield which, places, _drawn(question, asked.streams[which], places, codes)
 
 
 def _drawn(question: Question, streams: tuple[Streams, ...], places: Ints, codes: Ints) -> NDArray[Any]:
-    """The reports of these codes, each from the stream of its place's block."""
-    reports = question.oracle.room(codes.size)
-    blocks = record_reports.blocks_of(int(places[0]), int(places[-1]) + 1)
-    ends = np.searchsorted(places, [last for _, _, last in blocks]).tolist()
-    for (number, _, _), begin, end in zip(blocks, [0, *ends], ends, strict=False):
-        question.oracle.fill(streams, number, codes[begin:end], reports[begin:end])
+    """The reports of these codes, from the streams of those that are kept together."""
+    reports, done = question.oracle.room(codes.size), 0
+    size = record_reports.RECORDS_IN_A_BLOCK
+    together = record_reports.blocks_of(int(places[0]), int(places[-1]) + 1, RECORDS_TOGETHER)
+    for number, _, last in together:
+        end = places.size if last > places[-1] else int(np.searchsorted(places, last))
+        for block, begin in enumerate(range(done, end, size), number * (RECORDS_TOGETHER // size)):
+            own = slice(begin, min(begin + size, end))
+            question.oracle.fill(streams, block, codes[own], reports[own])
+        done = end
     return reports
 
 

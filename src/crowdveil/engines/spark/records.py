@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from crowdveil.arrays import Codes, Ints
-from crowdveil.engines.engine import RECORDS_IN_A_BLOCK, RecordBlock
+from crowdveil.engines.engine import RECORDS_TOGETHER, RecordBlock
 from crowdveil.engines.spark.blocks import exchanged, kept, zipped
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.errors import EngineError
@@ -72,7 +72,7 @@ class SparkRecords:
 def _size(records: int, blocks: int) -> int:
     """How many records a block has: whole streams."""
     most = min(-(-records // blocks), MOST_RECORDS)
-    return -(-most // RECORDS_IN_A_BLOCK) * RECORDS_IN_A_BLOCK
+    return -(-most // RECORDS_TOGETHER) * RECORDS_TOGETHER
 
 
 def _placed(both: Any) -> Piece:
