@@ -9,8 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from crowdveil.columns import MISSING
 from crowdveil.errors import InputError, ParameterError
-from crowdveil.records import MISSING, Column, Records, Schema
+from crowdveil.records import Column, Records, Schema
 
 SECRET = "nobody-may-read-this"
 AGE = Column("age", None, (0, 30, 60))

@@ -7,13 +7,10 @@ guarantee takes that mark into account.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from math import isfinite
-from typing import Any
+from typing import Any, Protocol, Self
 
 import narwhals as nw
 import numpy as np
@@ -21,85 +18,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Ints, frozen
-from crowdveil.claims import as_integers, column_of, refuse
+from crowdveil.claims import column_of
+from crowdveil.columns import Column, cells_of, codes_of, column_of_data, plain_name
 from crowdveil.errors import InputError, ParameterError
 
-MOST_VALUES = 2**14  # per column: contingency tables of two columns are held in memory
-BINS_OF_DATA = 16
-MISSING = "(missing)"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column and its public domain: either its values or the edges of its bins.
-
-    Bins are [edge, next edge); the last bin includes its upper edge. With `missing`, the domain has one more
-    code, the last, for cells without a value.
-    """
-
-    name: str
-    values: tuple[str, ...] | None = None
-    edges: tuple[float, ...] | None = None
-    missing: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise ParameterError("a column needs a name")
-        if (self.values is None) == (self.edges is None):
-            raise ParameterError(f"column {self.name!r} has either values or edges")
-        if not isinstance(self.missing, bool):
-            raise ParameterError(f"column {self.name!r}: missing is true or false")
-        object.__setattr__(self, "name", _nfc(self.name))
-        if self.values is not None:
-            object.__setattr__(self, "values", self._checked_values(self.values))
-        if self.edges is not None:
-            object.__setattr__(self, "edges", self._checked_edges(self.edges))
-        if not 2 <= self.size <= MOST_VALUES:
-            raise ParameterError(
-                f"column {self.name!r} has {self.size} values; a domain has 2 to {MOST_VALUES:,}"
-            )
-
-    def _checked_values(self, values: Sequence[str]) -> tuple[str, ...]:
-        if not all(isinstance(value, str) and value.strip() for value in values):
-            raise ParameterError(f"column {self.name!r}: values are texts that are not empty")
-        plain = tuple(_nfc(value) for value in values)
-        if len(set(plain)) < len(plain):
-            raise ParameterError(f"column {self.name!r} has a value twice")
-        if self.missing and MISSING in plain:
-            raise ParameterError(f"column {self.name!r}: {MISSING} is the name of missing cells")
-        return plain
-
-    def _checked_edges(self, edges: Sequence[float]) -> tuple[float, ...]:
-        numbers = tuple(float(edge) for edge in edges)
-        if not all(isfinite(edge) for edge in numbers) or any(a >= b for a, b in pairwise(numbers)):
-            raise ParameterError(f"column {self.name!r}: edges are finite numbers that ascend")
-        return numbers
-
-    @property
-    def size(self) -> int:
-        """Number of codes, including the one for missing cells."""
-        present = len(self.values) if self.values is not None else max(0, len(self.edges or ()) - 1)
-        return present + self.missing
-
-    @property
-    def ordered(self) -> bool:
-        """Whether codes have the order of the numbers that they stand for."""
-        return self.edges is not None and not self.missing
-
-    def labels(self) -> list[str]:
-        """The text of each code: its value, or its bin in the form 30..60."""
-        if self.values is not None:
-            present = list(self.values)
-        else:
-            present = [f"{_plain(low)}..{_plain(high)}" for low, high in pairwise(self.edges or ())]
-        return [*present, MISSING] if self.missing else present
-
-    def to_dict(self) -> dict[str, Any]:
-        """The domain in the form of a schema file."""
-        domain: dict[str, Any] = (
-            {"values": list(self.values)} if self.values is not None else {"edges": list(self.edges or ())}
-        )
-        return domain | {"missing": True} if self.missing else domain
+__all__ = ["Column", "RecordTable", "Records", "Schema"]
 
 
 @dataclass(frozen=True)
@@ -132,8 +55,8 @@ class Schema:
 
     def index(self, column: str | int) -> int:
         """Index of a column, given its name or its index."""
-        if isinstance(column, str) and _nfc(column) in self.names:
-            return self.names.index(_nfc(column))
+        if isinstance(column, str) and plain_name(column) in self.names:
+            return self.names.index(plain_name(column))
         if isinstance(column, int) and 0 <= column < len(self.columns):
             return column
         raise ParameterError(f"there is no column {column!r} in the schema")
@@ -167,10 +90,24 @@ class Schema:
         """
         table = nw.from_native(frame, eager_only=True)
         columns = tuple(
-            _column_of_data(column_of(table[name].to_native(), name, source), name, source)
+            column_of_data(column_of(table[name].to_native(), name, source), name, source)
             for name in table.columns
         )
         return cls(columns, declared=False)
+
+
+class RecordTable(Protocol):
+    """Records, here or wherever an engine has them."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns and their domains."""
+
+    def __len__(self) -> int:
+        """The number of records."""
+
+    def take(self, rows: Ints, /) -> Self:
+        """The records of these rows, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +147,7 @@ class Records:
         table `source`.
         """
         table = nw.from_native(frame, eager_only=True)
-        original_names = {_nfc(name): name for name in table.columns}
+        original_names = {plain_name(name): name for name in table.columns}
         if len(original_names) < len(table.columns):
             raise InputError(f"{source}: two columns have the same name")
         codes = np.empty((len(table), len(schema.columns)), dtype=np.int32)
@@ -218,7 +155,7 @@ class Records:
             if column.name not in original_names:
                 raise InputError(f"{source}: there is no column {column.name!r}")
             cells = column_of(table[original_names[column.name]].to_native(), column.name, source)
-            codes[:, place] = _codes(cells, column, source, clamp=clamp)
+            codes[:, place] = codes_of(cells, column, source, clamp=clamp)
         if len(codes) == 0:
             raise InputError(f"{source}: there are no records (no data rows)")
         return cls(schema, codes)
@@ -258,19 +195,10 @@ class Records:
         """The records as a table; bins are text like 30..60 or, with `midpoints`, their midpoints."""
         return pl.DataFrame(
             [
-                _cells(column, self.codes[:, place], midpoints=midpoints)
+                cells_of(column, self.codes[:, place], midpoints=midpoints)
                 for place, column in enumerate(self.schema.columns)
             ]
         )
-
-
-def _nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
-
-
-def _plain(number: float) -> str:
-    """A number with all its digits; integers without a decimal point."""
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def _column_from(name: Any, domain: Any) -> Column:
@@ -300,87 +228,3 @@ def _number(edge: float, name: str) -> float:
         return float(edge)
     except OverflowError:
         raise ParameterError(f"column {name!r}: edges are finite numbers that ascend") from None
-
-
-def _text(cells: pl.Series, source: str, name: str) -> pl.Series:
-    """Cells as text in Unicode normal form C; empty cells are null."""
-    kind = cells.dtype
-    if kind.is_nested() or (kind in (pl.Object, pl.Binary, pl.Null) and cells.null_count() < len(cells)):
-        raise InputError(f"{source}: column {name!r} holds something that cannot be used")
-    if kind.is_float():
-        cells = cells.fill_nan(None)
-        numbers = cells.drop_nulls()
-        if (as_integers(numbers).dtype if len(numbers) else pl.Int64) == pl.Int64:
-            cells = cells.cast(pl.Int64)
-    text = cells.cast(pl.String).str.normalize("NFC")
-    return text.set(text.str.strip_chars() == "", None)
-
-
-def _codes(cells: pl.Series, column: Column, source: str, *, clamp: bool) -> Codes:
-    """The code of each cell; an error names the rows of cells outside the domain."""
-    text = _text(cells, source, column.name)
-    absent = text.is_null()
-    if not column.missing:
-        refuse(absent, source, column.name, "is empty (its domain has no missing)")
-    labels = column.labels()
-    present = labels[:-1] if column.missing else labels
-    places = text.replace_strict(present, range(len(present)), default=None, return_dtype=pl.Int32)
-    if column.missing:
-        places = places.set(absent, column.size - 1)
-        places = places.set((text == MISSING).fill_null(value=False), column.size - 1)
-    if column.edges is not None:
-        places = places.fill_null(_bins(cells, text, column.edges, clamp=clamp))
-        what = "is neither a number between the declared edges nor the label of a bin"
-    else:
-        what = "is not one of the declared values"
-    refuse(places.is_null(), source, column.name, what)
-    return places.to_numpy()
-
-
-def _bins(cells: pl.Series, text: pl.Series, edges: tuple[float, ...], *, clamp: bool) -> pl.Series:
-    """The bin of each cell; null if the cell holds no number or one beyond the edges."""
-    numeric = cells.dtype.is_numeric()
-    numbers = (cells if numeric else text.str.strip_chars()).cast(pl.Float64, strict=False)
-    values = numbers.fill_null(np.nan).to_numpy()
-    if clamp:
-        values = np.clip(values, edges[0], edges[-1])
-    inside = (values >= edges[0]) & (values <= edges[-1])
-    bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-    return pl.Series(bins.astype(np.int32)).set(pl.Series(~inside), None)
-
-
-def _cells(column: Column, codes: Codes, *, midpoints: bool) -> pl.Series:
-    """A column of codes as a column of text or midpoints; missing cells are null."""
-    shown: list[Any] = column.labels()
-    if midpoints and column.edges is not None:
-        shown = [(low + high) / 2 for low, high in pairwise(column.edges)] + [None] * column.missing
-    elif column.missing:
-        shown[-1] = None
-    kind = pl.Float64 if midpoints and column.edges is not None else pl.String
-    return pl.Series(column.name, shown, dtype=kind).gather(codes)
-
-
-def _column_of_data(cells: pl.Series, name: str, source: str) -> Column:
-    """A domain inferred from a column: its distinct values, or bins if it holds many numbers."""
-    text = _text(cells, source, name)
-    missing = bool(text.is_null().any())
-    present = text.drop_nulls()
-    values = present.unique().sort().to_list()
-    if len(values) + missing < 2:
-        raise InputError(f"{source}: column {name!r} has one value only; leave it out")
-    numbers = present.cast(pl.Float64, strict=False)
-    padded = not cells.dtype.is_numeric() and bool(present.str.contains(r"^\s*[+-]?0\d").any())
-    if len(values) > BINS_OF_DATA and not padded and numbers.is_finite().fill_null(value=False).all():
-        return Column(name, None, _quantile_edges(numbers.to_numpy()), missing)
-    if len(values) + missing > MOST_VALUES:
-        raise InputError(f"{source}: column {name!r} has more than {MOST_VALUES:,} values")
-    return Column(name, tuple(values), None, missing)
-
-
-def _quantile_edges(numbers: NDArray[np.float64]) -> tuple[float, ...]:
-    """Edges at the quantiles of the numbers, with at least two bins."""
-    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, BINS_OF_DATA + 1)))
-    if edges.size < 3:
-        second = np.unique(numbers)[1]
-        edges = np.unique(np.concatenate([edges, [second]]))
-    return tuple(edges.tolist())

@@ -28,6 +28,7 @@ from crowdveil.releases.attempts import Attempts
 from crowdveil.releases.method import release
 from crowdveil.releases.smoothed import cell_of
 from crowdveil.synthesis import simulated
+from crowdveil.synthesis.collection import Collection
 
 ERROR = 1e-6
 
@@ -103,11 +104,17 @@ def test_the_chances_of_reports_are_those_of_the_oracles() -> None:
 
 def test_somebody_who_is_asked_again_is_refused_unless_that_is_broken_too() -> None:
     people = Records(TRIPLE, np.zeros((rounds.PEOPLE, 3), dtype=np.int32))
-    empty = rounds.Heard(TRIPLE, rounds.BATCHES, people=rounds.PEOPLE)
-    made = simulated.simulated(people, empty, rng=seeded(1))
-    assert isinstance(made, rounds.Heard)
-    heard = [who for reports in made.heard for who, _ in reports.values()]
+    empty, engine = Collection(TRIPLE, rounds.BATCHES, people=rounds.PEOPLE), rounds.Listening()
+    made = simulated.simulated(people, empty, rng=seeded(1), engine=engine)
+    heard = [who for reports in engine.heard for who, _ in reports.values()]
     assert sorted(np.concatenate(heard).tolist()) == list(range(rounds.PEOPLE))
+    support = {number: np.zeros(question.cells) for number, question in enumerate(made.questions)}
+    for reports in engine.heard:
+        for number, (_, sent) in reports.items():
+            support[number] += made.questions[number].oracle.support(sent)
+    counted = {table.question.columns: table.support for table in made.tables}
+    for number, question in enumerate(made.questions):
+        assert (support[number] == counted.get(question.columns, 0)).all()  # what was heard was counted
     with broken(_ASKED_AGAIN[0]), pytest.raises(InputError, match="reported already"):
         simulated.simulated(people, empty, rng=seeded(1))
 

@@ -77,7 +77,7 @@ def test_any_engine_takes_claims_on_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("counts", [[3, 3, 3], [0, 1, 3], [0, 0, 0]])
 def test_rows_on_disk_become_numbers_by_value(counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crowdveil.engines.local_blocks.FLATTENED_AT_ONCE", 4)
+    monkeypatch.setattr("crowdveil.engines.tables.FLATTENED_AT_ONCE", 4)
     rows, engine = np.arange(9.0).reshape(3, 3), LocalEngine()
     kept = Spilled((3, 3), np.float64)
     kept[0:3] = rows

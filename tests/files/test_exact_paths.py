@@ -169,7 +169,7 @@ def test_only_one_file_calls_the_readers_of_polars() -> None:
 @pytest.mark.parametrize("name", MORE_NAMES)
 def test_claims_that_do_not_fit_in_memory_are_those_of_the_file(here: Path, name: str) -> None:
     paths = _both(name, ".parquet", _claims(0), _claims(1))
-    plain, strange = (read_claims_as_told(path, engine=LocalEngine(1, memory=18 * 99))[0] for path in paths)
+    plain, strange = (read_claims_as_told(path, LocalEngine(1, memory=18 * 99))[0] for path in paths)
     assert strange.values[:].tolist() == plain.values[:].tolist()
 
 
@@ -179,6 +179,6 @@ def test_a_folder_is_the_one_that_is_named(here: Path, name: str, memory: int | 
     for folder, first in ((name, 0), (NAMES[name], 1)):
         _write(_claims(first), Path(folder) / "part[1].parquet")
         _write(_claims(2), Path(folder) / "part1.txt")
-    found, _ = read_claims_as_told(name, engine=LocalEngine(1, memory=memory))
+    found, _ = read_claims_as_told(name, LocalEngine(1, memory=memory))
     _write(_claims(0), Path("plain.parquet"))
     assert found.values[:].tolist() == read_claims_as_told("plain.parquet")[0].values.tolist()

@@ -23,6 +23,7 @@ class Mutation:
 
 SENSITIVITIES = "releases/test_sensitivities.py"
 EVERY_METHOD = "releases/test_every_method.py"
+BLOCKS_OF_RECORDS = "synthesis/test_any_blocks_of_records.py"
 ADD_REMOVE = "releases/test_add_remove.py"
 NO_EXACT_COUNT = (
     "releases/test_certified.py::test_under_add_remove_no_exact_count_leaves_the_noisy_statistics"
@@ -93,8 +94,8 @@ NOISE = (
     Mutation(
         "kRR that draws with twice the odds of its law",
         "local/krr.py",
-        "loops.fill_krr(state, block, law.symbols, law.keep, law.other, rows)",
-        "loops.fill_krr(state, block, law.symbols, law.keep, law.other // 2, rows)",
+        "law.symbols, law.keep, law.other, out)",
+        "law.symbols, law.keep, law.other // 2, out)",
         ("local/test_oracles_laws.py",),
     ),
     Mutation(
@@ -109,8 +110,8 @@ NOISE = (
     Mutation(
         "OUE whose other bits are 1 half as often",
         "local/oue.py",
-        "loops.fill_oue(state, block, self.cells, self.ones.drawn, rows)",
-        "loops.fill_oue(state, block, self.cells, BitChance(self.ones.weight // 2).drawn, rows)",
+        "self.cells, self.ones.drawn, out)",
+        "self.cells, BitChance(self.ones.weight // 2).drawn, out)",
         ("local/test_oracles_laws.py",),
     ),
     Mutation(
@@ -634,8 +635,8 @@ STREAMS = (
     Mutation(
         "one stream for all blocks of records",
         "local/record_reports.py",
-        "start(state, key, nonces[number])",
-        "start(state, key, nonces[0])",
+        "streams.nonces([number], number)",
+        "streams.nonces([0])",
         ("local/test_oracles.py", "local/test_oracles_laws.py"),
     ),
     Mutation(
@@ -654,14 +655,35 @@ STREAMS = (
     ),
     Mutation(
         "the rounds of a collection share their coins",
-        "synthesis/collection.py",
-        'seeded(self.seed).part(f"round {self.number}")',
-        'seeded(self.seed).part("round")',
+        "synthesis/choices.py",
+        'seeded(seed).part(f"round {number}")',
+        'seeded(seed).part("round")',
         ("synthesis/test_collection_rounds.py",),
     ),
     Mutation(
+        "the devices of all blocks of a round draw from the same streams",
+        "synthesis/counting.py",
+        "fill(streams, block, codes[own]",
+        "fill(streams, 0, codes[own]",
+        (BLOCKS_OF_RECORDS,),
+    ),
+    Mutation(
+        "the devices of all questions draw from the same streams",
+        "synthesis/counting.py",
+        'part.part(f"question {number}")',
+        'part.part("question")',
+        ("synthesis/test_record_streams.py",),
+    ),
+    Mutation(
+        "the devices of all blocks draw their columns from the same streams",
+        "synthesis/all_columns.py",
+        "fill(streams, number, block.codes",
+        "fill(streams, 0, block.codes",
+        (BLOCKS_OF_RECORDS,),
+    ),
+    Mutation(
         "the devices of all rounds draw from the same streams",
-        "synthesis/simulated.py",
+        "synthesis/counting.py",
         'part = rng.part(f"round {collection.number}")',
         'part = rng.part("round")',
         ("synthesis/test_record_streams.py",),
@@ -675,9 +697,9 @@ STREAMS = (
     ),
     Mutation(
         "two columns of a report draw from the same streams",
-        "synthesis/krr.py",
-        'rng=rng.part(f"column {column}")',
-        'rng=rng.part("column")',
+        "synthesis/all_columns.py",
+        'rng.part(f"column {column}")',
+        'rng.part("column")',
         ("synthesis/test_record_streams.py",),
     ),
 )
@@ -1206,8 +1228,8 @@ AUDITS = (
     Mutation(
         "a person's reports of the first round only",
         "audit/rounds.py",
-        "for reports in made.heard:",
-        "for reports in made.heard[:1]:",
+        "for reports in heard:",
+        "for reports in heard[:1]:",
         (HEARD,),
     ),
 )

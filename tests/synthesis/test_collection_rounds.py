@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 from small_tables import SIZES, dependent, schema_of
 
 from crowdveil.arrays import Ints
+from crowdveil.engines import RecordBlock
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee
 from crowdveil.randomness import seeded
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.calm import Calm
 from crowdveil.synthesis.collection import Collection
+from crowdveil.synthesis.counting import Round, answers
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.independent import Independent
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
 from crowdveil.synthesis.questions import Question
 from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
-from crowdveil.synthesis.simulated import reports_of, simulated
+from crowdveil.synthesis.simulated import simulated
 
 Reports = dict[int, tuple[Ints, NDArray[Any]]]
 SCHEMA = schema_of(SIZES)
@@ -46,6 +48,13 @@ def _reports(collection: Collection, places: Ints, seed: int = 0) -> Reports:
         part = seeded(seed).part(f"{collection.number} {number}")
         made[number] = (who, question.oracle.perturb(question.codes(RECORDS.codes[who]), rng=part))
     return made
+
+
+def _drawn(records: Records, collection: Collection) -> Reports:
+    """What simulated devices send in the round that is open."""
+    asked = Round.of(collection, 0, len(records), rng=seeded(1))
+    sent = answers(RecordBlock(0, records.codes), asked)
+    return {asked.questions[which][0]: (places, reports) for which, places, reports in sent}
 
 
 @each_design
@@ -79,9 +88,8 @@ def test_each_round_tosses_its_own_coins(empty: Collection) -> None:
 def test_devices_draw_anew_in_each_round(empty: Collection) -> None:
     """The same people with the same questions; with shared draws all of their reports would agree."""
     alike = Records(SCHEMA, np.ones((4000, len(SIZES)), dtype=np.int32))
-    places = np.arange(4000)
     later = empty.advance()
-    first, second = (reports_of(alike, each, places, rng=seeded(1)) for each in (empty, later))
+    first, second = (_drawn(alike, each) for each in (empty, later))
     agree = [
         np.mean([np.array_equal(*rows) for rows in zip(first[n][1], second[n][1], strict=False)])
         for n in range(len(empty.questions))

@@ -16,8 +16,8 @@ from crowdveil.synthesis.collection import MOST_PEOPLE, Collection
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.independent import Independent
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
-from crowdveil.synthesis.questions import answered
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
+from crowdveil.synthesis.simulated import simulated
 
 SCHEMA = schema_of(SIZES)
 RECORDS = dependent(2000)
@@ -27,8 +27,7 @@ each_design = pytest.mark.parametrize("design", DESIGNS, ids=[each.name for each
 
 def collected(design: Design) -> Collection:
     empty = Collection(SCHEMA, design, seed=3, people=len(RECORDS))
-    places = np.arange(len(RECORDS))
-    return empty.ingest(answered(RECORDS.codes, empty.questions, empty.assign(places), rng=seeded(4)))
+    return simulated(RECORDS, empty, rng=seeded(4))
 
 
 @each_design
@@ -75,8 +74,12 @@ def test_more_people_than_expected_can_take_part_and_rounds_end_as_planned() -> 
     beyond = np.array([100, 9_999])
     with pytest.raises(InputError):
         closed.assign(beyond)
-    rows = answered(RECORDS.codes[:2], roomy.questions, roomy.assign(beyond), rng=seeded(1))
-    grown = roomy.ingest({number: (beyond[who], sent) for number, (who, sent) in rows.items()})
+    asked = [roomy.questions[number] for number in roomy.assign(beyond)]
+    wires = [
+        question.oracle.to_wire(question.report_one(record))
+        for record, question in zip(RECORDS.codes[:2].tolist(), asked, strict=True)
+    ]
+    grown = roomy.ingest(roomy.from_wire(beyond.tolist(), wires))
     assert grown.reports == 2
     with pytest.raises(InputError):
         roomy.assign(np.array([10_000]))

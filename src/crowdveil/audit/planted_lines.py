@@ -130,7 +130,7 @@ _GRID = (
 # --- records in rounds --------------------------------------------------------------------------------------
 
 _ASKED_AGAIN = (
-    Line(simulated, "simulated", "np.arange(first, min(end", "np.arange(0, min(end"),
+    Line(simulated, "simulated", "first, last = done, min(", "first, last = 0, min("),
     Line(
         Collection,
         "_seen_with",

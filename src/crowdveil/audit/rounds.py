@@ -8,16 +8,18 @@ everything that the server hears is that of the person's own reports, exact: of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from math import log
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdveil.arrays import Ints
 from crowdveil.audit.case import Audit, Draws, Outputs, at_least, column, output, separate
 from crowdveil.audit.oracles import UNIT
 from crowdveil.audit.records import TRIPLE, promised
+from crowdveil.engines import LocalEngine, RecordBlock
 from crowdveil.errors import ParameterError
 from crowdveil.local.krr import KRR
 from crowdveil.local.oracle import Oracle
@@ -26,8 +28,10 @@ from crowdveil.randomness import Randomness
 from crowdveil.records import Records
 from crowdveil.synthesis import simulated
 from crowdveil.synthesis.collection import Collection, Reports
+from crowdveil.synthesis.counting import answers
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.latent_class_synthesis import LatentClassSynthesis
+from crowdveil.synthesis.questions import Question
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
 
 PEOPLE = 6
@@ -37,15 +41,18 @@ BATCHES = SamPrivSyn(1.0, batch=2)
 ROUNDS = LatentClassSynthesis(1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Heard(Collection):
-    """A collection that also keeps every report together with its place."""
+class Listening(LocalEngine):
+    """An engine that also keeps every report of every round together with its place."""
 
-    heard: tuple[Reports, ...] = ()
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.heard: list[Reports] = []
 
-    def ingest(self, reports: Reports) -> Heard:
-        """With more reports, as a collection takes them."""
-        return replace(cast(Heard, super().ingest(reports)), heard=(*self.heard, reports))
+    def sum(self, stage: str, table: Any, size: int, add: Any, shared: Any, *parts: Any, **more: Any) -> Ints:
+        """The counts of a round, whose devices draw the same whenever they are asked."""
+        sent = answers(RecordBlock(0, table.codes), shared)
+        self.heard.append({shared.questions[which][0]: (places, reports) for which, places, reports in sent})
+        return super().sum(stage, table, size, add, shared, *parts, **more)
 
 
 def log_chance(oracle: Oracle, report: NDArray[Any], code: int) -> float:
@@ -68,19 +75,19 @@ def whole_collections(design: Design) -> Draws:
         own[PLACE] = world
         out = np.empty((count, 1))
         for i, key in enumerate(separate(rng, count)):
-            empty = Heard(TRIPLE, design, seed=i, people=PEOPLE)
-            made = simulated.simulated(Records(TRIPLE, own), empty, rng=key)
-            out[i] = _log_ratio(cast(Heard, made))
+            empty, engine = Collection(TRIPLE, design, seed=i, people=PEOPLE), Listening()
+            simulated.simulated(Records(TRIPLE, own), empty, rng=key, engine=engine)
+            out[i] = _log_ratio(engine.heard, empty.questions)
         return out
 
     return draws
 
 
-def _log_ratio(made: Heard) -> float:
+def _log_ratio(heard: Sequence[Reports], questions: Sequence[Question]) -> float:
     total = 0.0
-    for reports in made.heard:
+    for reports in heard:
         for number, (places, sent) in reports.items():
-            question = made.questions[number]
+            question = questions[number]
             zero, one = (question.code([value] * len(TRIPLE.sizes)) for value in (0, 1))
             for report in sent[places == PLACE]:
                 total += log_chance(question.oracle, report, zero) - log_chance(question.oracle, report, one)

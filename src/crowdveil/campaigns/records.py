@@ -34,7 +34,8 @@ from crowdveil.local.wire import Wire
 from crowdveil.plain_data import construct
 from crowdveil.randomness import Randomness
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis.collection import PLACES_AT_ONCE, Collection, Reports
+from crowdveil.synthesis.choices import PLACES_AT_ONCE
+from crowdveil.synthesis.collection import Collection, Reports
 from crowdveil.synthesis.design import Design
 from crowdveil.synthesis.questions import Question
 from crowdveil.synthesis.registry import METHODS

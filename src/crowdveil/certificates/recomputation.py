@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from crowdveil.certificates.certificate import Certificate, Kind
+from crowdveil.columns import MOST_VALUES, Column
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import SEEDED, Deniability, Guarantee, Promise
 from crowdveil.local.description import Description
 from crowdveil.local.reports import promised
 from crowdveil.plain_data import construct, fits
-from crowdveil.records import MOST_VALUES, Column, Schema
+from crowdveil.records import Schema
 from crowdveil.releases.pattern import Pattern
 from crowdveil.releases.registry import RELEASES
 from crowdveil.synthesis.promises import UNDECLARED

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
-from crowdveil.cli.options import Force, Json, Seed
+from crowdveil.cli.options import Force, Json, Seed, Threads
 from crowdveil.errors import ParameterError
 from crowdveil.synthesis.registry import METHODS
 
@@ -48,6 +49,7 @@ def synthesize(
     dataset: Dataset = None,
     budget: Budget = None,
     seed: Seed = None,
+    threads: Threads = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +69,7 @@ def synthesize(
         raise ParameterError("--json and records on standard output exclude each other: add -o PATH")
     announce_compiling()
     account = account_of(ledger, dataset, records, budget)
-    with working(None):
+    with working(threads, bar=not (out == STDOUT and sys.stdout.isatty())) as engine:
         result = operation.synthesize(
             records,
             out,
@@ -81,6 +83,7 @@ def synthesize(
             clamp=clamp,
             rng=randomness(seed),
             force=force,
+            engine=engine,
         )
     if as_json:
         say_json(result.to_dict())

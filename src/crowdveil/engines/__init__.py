@@ -1,6 +1,7 @@
 """Engines call functions on blocks of whole objects: `map`, `sum`, `collect`."""
 
 from crowdveil.engines.engine import (
+    RECORDS_TOGETHER,
     Array,
     Block,
     ByClaim,
@@ -10,6 +11,7 @@ from crowdveil.engines.engine import (
     Engine,
     Kept,
     Progress,
+    RecordBlock,
     Seal,
     UserNames,
 )
@@ -17,6 +19,7 @@ from crowdveil.engines.local import LocalEngine
 from crowdveil.engines.threads import cores, on_threads
 
 __all__ = [
+    "RECORDS_TOGETHER",
     "Array",
     "Block",
     "ByClaim",
@@ -27,6 +30,7 @@ __all__ = [
     "Kept",
     "LocalEngine",
     "Progress",
+    "RecordBlock",
     "Seal",
     "UserNames",
     "cores",

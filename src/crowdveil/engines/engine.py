@@ -1,5 +1,7 @@
 """What an engine is: it calls functions on blocks of whole objects, and knows nothing of methods.
 
+A table of records has no claims: its blocks are records in a row.
+
 A function is a module-level one, so that it can be sent elsewhere. It takes a block of claims, parameters
 that all blocks share, and its parts of arrays by user, object or claim; it knows nothing of engines, and what
 it returns for an object depends on that object alone. Sums over blocks are sums of integers. So results
@@ -50,6 +52,23 @@ class Block:
     def size(self) -> int:
         """The number of objects."""
         return self.offsets.size - 1
+
+
+RECORDS_TOGETHER = 2**16
+"""Engines cut tables of records only between so many in a row: these have streams of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordBlock:
+    """Records in a row. Where a part or a result is by object, it is by record here."""
+
+    first: int  # the number of its first record among all, a multiple of `RECORDS_TOGETHER`
+    codes: Codes  # (n, d), one code for each column
+
+    @property
+    def size(self) -> int:
+        """The number of records."""
+        return len(self.codes)
 
 
 @dataclass(frozen=True, eq=False)

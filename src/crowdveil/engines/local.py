@@ -20,6 +20,7 @@ import polars as pl
 from crowdveil.arrays import Ints
 from crowdveil.claims import ranges
 from crowdveil.engines.engine import (
+    RECORDS_TOGETHER,
     Add,
     Array,
     Block,
@@ -29,10 +30,15 @@ from crowdveil.engines.engine import (
     Part,
     Per,
     Progress,
+    RecordBlock,
     Rows,
     Seal,
 )
-from crowdveil.engines.local_blocks import (
+from crowdveil.engines.memory import Memory
+from crowdveil.engines.parquet import ParquetTable
+from crowdveil.engines.stored import StoredClaims
+from crowdveil.engines.tables import (
+    ClaimsTable,
     LocalTable,
     Room,
     Wholes,
@@ -41,15 +47,15 @@ from crowdveil.engines.local_blocks import (
     flattened_on_disk,
     parts_of,
 )
-from crowdveil.engines.memory import Memory
-from crowdveil.engines.parquet import ParquetTable
-from crowdveil.engines.stored import StoredClaims
 from crowdveil.engines.threads import on_threads, thread_count
+from crowdveil.records import Records
 
+AnyBlock = Block | RecordBlock
 Item = TypeVar("Item")
 
 CLAIMS_PER_BLOCK = 20_000
 LIGHT_BLOCKS = 8  # for each thread
+LARGEST_BLOCK = 4  # of records, in the fewest that are together
 ROWS_AT_ONCE = 1_000_000  # of a table that is written
 OPERATIONS_IN_A_MOMENT = 1e6
 
@@ -87,7 +93,7 @@ class LocalEngine:
         self._threads = thread_count(threads)
         self.memory = None if memory is None else Memory(memory)
         self._room = Room(inf if self.memory is None else self.memory.kept)
-        self._cut: WeakKeyDictionary[LocalTable, dict[int, list[Block]]] = WeakKeyDictionary()
+        self._cut: WeakKeyDictionary[ClaimsTable, dict[int, list[AnyBlock]]] = WeakKeyDictionary()
         self.progress = progress
 
     def map(
@@ -103,7 +109,7 @@ class LocalEngine:
         """What `function(block, shared, *parts)` returns for all blocks, as whole arrays."""
         wholes = Wholes(table, per, self._room)
 
-        def work(block: Block) -> None:
+        def work(block: AnyBlock) -> None:
             wholes.put(block, function(block, shared, *parts_of(table, parts, block)))
 
         self._run(stage, table, work, operations)
@@ -123,7 +129,7 @@ class LocalEngine:
         spare: SimpleQueue[Ints] = SimpleQueue()
         partial_totals: list[Ints] = []
 
-        def work(block: Block) -> None:
+        def work(block: AnyBlock) -> None:
             try:
                 totals = spare.get_nowait()
             except Empty:
@@ -139,7 +145,7 @@ class LocalEngine:
     def sum_by_user(
         self,
         stage: str,
-        table: LocalTable,
+        table: ClaimsTable,
         width: int,
         add: Add,
         shared: Any,
@@ -152,7 +158,7 @@ class LocalEngine:
     def judge(
         self,
         stage: str,
-        table: LocalTable,
+        table: ClaimsTable,
         judge: Judge,
         shared: Any,
         *parts: Part,
@@ -161,7 +167,7 @@ class LocalEngine:
         """One total for each user, and what `judge` returns by object."""
         wholes = Wholes(table, None, Room(inf))
 
-        def add(block: Block, *rest: Any) -> None:
+        def add(block: AnyBlock, *rest: Any) -> None:
             wholes.put(block, judge(block, *rest))
 
         totals = self.sum(stage, table, len(table.users), add, shared, *parts, operations=operations)
@@ -184,7 +190,7 @@ class LocalEngine:
     def write(
         self,
         stage: str,
-        table: LocalTable,
+        table: ClaimsTable,
         rows: Rows,
         *parts: Part,
         path: Path,
@@ -206,7 +212,7 @@ class LocalEngine:
         return False
 
     def _tables(
-        self, stage: str, table: LocalTable, rows: Rows, parts: Sequence[Part], offsets: Ints
+        self, stage: str, table: ClaimsTable, rows: Rows, parts: Sequence[Part], offsets: Ints
     ) -> Iterator[pl.DataFrame]:
         """What `rows` returns for blocks of a million rows, one after the other."""
         self.progress(stage, 0.0)
@@ -241,9 +247,12 @@ class LocalEngine:
         return [(first, min(first + step, count)) for first in range(0, count, step)]
 
     def _run(
-        self, stage: str, table: LocalTable, work: Callable[[Block], None], operations: float | None
+        self, stage: str, table: LocalTable, work: Callable[[AnyBlock], None], operations: float | None
     ) -> None:
         """Call `work` for blocks that cover all objects; with little work per claim for few ones."""
+        if isinstance(table, Records):
+            self._run_records(stage, table, work, operations)
+            return
         count, claims = len(table.objects), int(table.offsets[-1])
         if operations is None:
             operations = float(np.square(np.diff(table.offsets), dtype=np.float64).sum()) if claims else inf
@@ -263,7 +272,20 @@ class LocalEngine:
         """How many claims a block has where there is little work per claim."""
         return max(CLAIMS_PER_BLOCK, claims // (LIGHT_BLOCKS * self._threads))
 
-    def _blocks(self, table: LocalTable, size: int) -> list[Block]:
+    def _run_records(
+        self, stage: str, table: Records, work: Callable[[AnyBlock], None], operations: float | None
+    ) -> None:
+        """Call `work` for blocks that cover all records."""
+        count = len(table)
+        few = max(1, min(LARGEST_BLOCK, count // (LIGHT_BLOCKS * self._threads * RECORDS_TOGETHER)))
+        size = few * RECORDS_TOGETHER
+        if count <= size or (operations is not None and operations < OPERATIONS_IN_A_MOMENT):
+            self._here(stage, count, lambda first, last: work(block_of(table, first, last)))
+        else:
+            ends = [(first, min(first + size, count)) for first in range(0, count, size)]
+            self._on_threads(stage, [block_of(table, *both) for both in ends], work)
+
+    def _blocks(self, table: ClaimsTable, size: int) -> list[AnyBlock]:
         """The table in blocks of this size, which are kept for the next call."""
         kept = self._cut.setdefault(table, {})
         if size not in kept:

@@ -83,11 +83,17 @@ def read_labels_as_told(
     return table.labels(columns), certificate
 
 
+def read_here(path: str, engine: Engine | None) -> bool:
+    """Whether this engine wants what it reads on this machine; refuses what only Spark finds."""
+    here = engine is None or isinstance(engine, LocalEngine)
+    if here and has_no_path(path):
+        raise InputError(f"{path}: only --engine spark finds this")
+    return here
+
+
 def _table(path: str, engine: Engine | None) -> _TableFile | SparkTable:
     """The table, as this engine reads it."""
-    if engine is None or isinstance(engine, LocalEngine):
-        if has_no_path(path):
-            raise InputError(f"{path}: only --engine spark finds this")
+    if read_here(path, engine):
         return _TableFile(path, engine)
     from crowdveil.files.spark_table import SparkTable
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from crowdveil.certificates.certificate import of_synthetic
+from crowdveil.engines import Engine
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.certificates import write_with_certificate
-from crowdveil.files.reading import read_columns
+from crowdveil.files.reading import read_columns, read_here
 from crowdveil.files.reservation import Reservation
 from crowdveil.files.writing import whole_file, write_table
 from crowdveil.records import Records, Schema
 from crowdveil.signing import SigningKey
 from crowdveil.synthesis.result import Synthetic
+
+if TYPE_CHECKING:
+    from crowdveil.engines.spark import SparkRecords
 
 _YAML = (".yaml", ".yml")
 
@@ -55,6 +59,17 @@ def read_records(path: str, schema: Schema, *, clamp: bool = False) -> Records:
     """Records from a CSV (also gzipped) or Parquet file; "-" is standard input."""
     frame, label = read_columns(path, schema.names)
     return Records.from_frame(frame, schema, source=label, clamp=clamp)
+
+
+def read_records_for(
+    path: str, schema: Schema, engine: Engine | None, *, clamp: bool = False
+) -> Records | SparkRecords:
+    """Records where the engine wants them: from a file, or from what Spark's workers read."""
+    if read_here(path, engine):
+        return read_records(path, schema, clamp=clamp)
+    from crowdveil.files.spark_table import SparkTable
+
+    return SparkTable(path, engine).records(schema, clamp=clamp)
 
 
 def write_records(records: Records, path: str, *, force: bool, midpoints: bool = False) -> None:

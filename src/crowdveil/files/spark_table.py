@@ -1,4 +1,4 @@
-"""Claims and labels that Spark reads: Parquet files and folders, wherever they lie, and Spark's tables."""
+"""What Spark reads, be it claims, labels or records: Parquet, wherever it lies, and Spark's tables."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from crowdveil.engines import Engine
-from crowdveil.engines.spark import Cluster, SparkEngine, lay_out, tables
+from crowdveil.engines.spark import Cluster, SparkEngine, SparkRecords, lay_out, lay_out_records, tables
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files.columns import nfc, three_columns
 from crowdveil.files.exact_paths import parts_of
 from crowdveil.labels import Labels
+from crowdveil.records import Schema
 from crowdveil.sources import STDIN, has_no_path
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class SparkTable:
     """A table that Spark's workers read; the driver sees the names of columns, and the certificate."""
 
-    def __init__(self, path: str, engine: Engine) -> None:
+    def __init__(self, path: str, engine: Engine | None) -> None:
         assert isinstance(engine, SparkEngine)
         if path == STDIN:
             raise ParameterError("--engine spark reads Parquet files and tables, not standard input")
@@ -74,6 +75,10 @@ class SparkTable:
         frame, choices = tables.with_codes(self._cluster, frame, value, self.label)
         claims = lay_out(self._cluster, frame, object=about, user=user, value=value, source=self.label)
         return Labels(cast("Claims", claims), choices)
+
+    def records(self, schema: Schema, *, clamp: bool = False) -> SparkRecords:
+        """The records in the columns that the schema names; the workers hold them."""
+        return lay_out_records(self._cluster, self._frame, schema, source=self.label, clamp=clamp)
 
     def _three(self, given: Mapping[str, str | None]) -> tuple[DataFrame, tuple[str, str, str]]:
         columns = self._frame.columns

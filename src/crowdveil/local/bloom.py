@@ -15,6 +15,7 @@ Publication with Local Differential Privacy*, 2018.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,7 +31,7 @@ from crowdveil.kernels.products import product
 from crowdveil.local import record_reports as shared
 from crowdveil.local.bit_chance import BitChance, law_of_bits
 from crowdveil.local.oracle import Oracle
-from crowdveil.randomness import Randomness, Words
+from crowdveil.randomness import Streams
 
 MOST_BITS = 4096
 SEEDS = 2**32
@@ -117,15 +118,20 @@ class Bloom(Oracle):
         frozen(chances)
         return chances
 
-    def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> NDArray[np.uint8]:
-        """(n, bits/8): a string of bits for each record."""
-        out = np.empty((np.size(codes), self.bits // 8), dtype=np.uint8)
-        patterns = np.packbits(self.patterns, axis=1, bitorder="little")
+    def fill(self, streams: Sequence[Streams], number: int, codes: Ints, out: NDArray[Any]) -> None:
+        """A string of bits for each record."""
+        state = shared.begun(streams[0], number)
+        loops.fill_flipped(state, codes, self._packed_patterns, self.flips.drawn, out)
 
-        def fill(state: Words, block: Ints, rows: NDArray[np.uint8]) -> None:
-            loops.fill_flipped(state, block, patterns, self.flips.drawn, rows)
+    @cached_property
+    def _packed_patterns(self) -> NDArray[np.uint8]:
+        """(cells, bits/8): the bits that each code sets, eight to a byte."""
+        return np.packbits(self.patterns, axis=1, bitorder="little")
 
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
+    @property
+    def counters(self) -> int:
+        """A count for each bit."""
+        return self.bits
 
     def weights(self) -> dict[str, Any]:
         """The probability that a bit is flipped, in units of 2^-64."""

@@ -9,6 +9,7 @@ Reference: Kairouz, Bonawitz and Ramage, *Discrete Distribution Estimation under
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,13 +18,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Codes, Ints
+from crowdveil.arrays import Ints
 from crowdveil.errors import InputError
 from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
 from crowdveil.local.oracle import PureOracle
 from crowdveil.local.wire import whole_number
-from crowdveil.randomness import Randomness, Words
+from crowdveil.randomness import Streams
 from crowdveil.randomness.response import Response
 
 
@@ -63,14 +64,10 @@ class KRR(PureOracle):
         """One cell."""
         return (), np.int32
 
-    def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Codes:
-        """(n,): a cell for each record."""
-        law, out = self.response, np.empty(np.size(codes), dtype=np.int32)
-
-        def fill(state: Words, block: Ints, rows: Codes) -> None:
-            loops.fill_krr(state, block, law.symbols, law.keep, law.other, rows)
-
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
+    def fill(self, streams: Sequence[Streams], number: int, codes: Ints, out: NDArray[Any]) -> None:
+        """A cell for each record."""
+        law = self.response
+        loops.fill_krr(shared.begun(streams[0], number), codes, law.symbols, law.keep, law.other, out)
 
     def weights(self) -> dict[str, Any]:
         """The integer weights of the true cell and of every other one."""

@@ -22,6 +22,7 @@ References: Wang, Blocki, Li and Jha, *Locally Differentially Private Protocols 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -37,7 +38,7 @@ from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
 from crowdveil.local.oracle import PureOracle
 from crowdveil.local.wire import whole_numbers
-from crowdveil.randomness import Randomness, Words
+from crowdveil.randomness import Streams, Words
 from crowdveil.randomness.response import LARGEST_EPSILON, Response
 
 SEEDS = 2**32
@@ -99,14 +100,10 @@ class OLH(PureOracle):
         """A seed and a value."""
         return (2,), np.uint32
 
-    def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Words:
-        """(n, 2): a seed and a value for each record."""
-        law, out = self.response, np.empty((np.size(codes), 2), dtype=np.uint32)
-
-        def fill(state: Words, block: Ints, rows: Words) -> None:
-            loops.fill_olh(state, block, self.keys, law.symbols, law.keep, law.other, rows)
-
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
+    def fill(self, streams: Sequence[Streams], number: int, codes: Ints, out: NDArray[Any]) -> None:
+        """A seed and a value for each record."""
+        law, state = self.response, shared.begun(streams[0], number)
+        loops.fill_olh(state, codes, self.keys, law.symbols, law.keep, law.other, out)
 
     def weights(self) -> dict[str, Any]:
         """The integer weights of the hashed value and of every other one."""

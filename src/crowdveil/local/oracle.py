@@ -13,7 +13,7 @@ Reference: Wang, Blocki, Li and Jha, *Locally Differentially Private Protocols f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ from crowdveil.guarantee import Guarantee
 from crowdveil.local import record_reports as shared
 from crowdveil.local.oracle_registry import ORACLES
 from crowdveil.local.wire import Wire, opened, sealed
-from crowdveil.randomness import Randomness
+from crowdveil.randomness import Randomness, Streams, secure
 
 
 class Oracle(ABC):
@@ -64,12 +64,35 @@ class Oracle(ABC):
         row: NDArray[Any] = self.perturb(np.array([code]), rng=rng)[0]
         return row
 
-    @abstractmethod
     def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> NDArray[Any]:
         """(n, ...): a report for each code. All devices at once is a simulation.
 
         Under a seed two calls share their draws: give each group of records its own `part` of the randomness.
         """
+        checked, streams = shared.checked_codes(codes, self.cells), self.streams(rng or secure())
+        out = self.room(checked.size)
+
+        def fill(number: int, block: slice) -> None:
+            self.fill(streams, number, checked[block], out[block])
+
+        shared.for_each_block(fill, checked.size)
+        return out
+
+    def streams(self, rng: Randomness) -> tuple[Streams, ...]:
+        """What all devices draw from, for each part of a report: a stream for each block of them."""
+        return (rng.all_streams(purpose=self.name),)
+
+    @abstractmethod
+    def fill(self, streams: Sequence[Streams], number: int, codes: Ints, out: NDArray[Any]) -> None:
+        """Fill `out` with the reports of one block of records, drawn from the streams of this number.
+
+        Codes are checked already. Whoever fills a block again, elsewhere or after a failure, draws the same.
+        """
+
+    def room(self, reports: int) -> NDArray[Any]:
+        """(n, ...): an array for so many reports."""
+        shape, kind = self.row
+        return np.empty((reports, *shape), dtype=kind)
 
     @abstractmethod
     def weights(self) -> dict[str, Any]:
@@ -97,6 +120,11 @@ class Oracle(ABC):
         """The report with this payload; every type, length and bound is checked."""
 
     # --- the server ----------------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> int:
+        """How many counts `support` gives: by default one for each cell."""
+        return self.cells
 
     @abstractmethod
     def support(self, reports: NDArray[Any]) -> Ints:

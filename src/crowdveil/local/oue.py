@@ -12,6 +12,7 @@ Reference: Wang, Blocki, Li and Jha, *Locally Differentially Private Protocols f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +26,7 @@ from crowdveil.kernels import oracles as loops
 from crowdveil.local import record_reports as shared
 from crowdveil.local.bit_chance import BitChance, law_of_bits
 from crowdveil.local.oracle import PureOracle
-from crowdveil.randomness import Randomness, Words
+from crowdveil.randomness import Streams
 
 COIN = Fraction(1, 2)
 
@@ -65,14 +66,9 @@ class OUE(PureOracle):
         """Packed bits."""
         return (-(-self.cells // 8),), np.uint8
 
-    def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> NDArray[np.uint8]:
-        """(n, bytes): a string of bits for each record."""
-        out = np.empty((np.size(codes), -(-self.cells // 8)), dtype=np.uint8)
-
-        def fill(state: Words, block: Ints, rows: NDArray[np.uint8]) -> None:
-            loops.fill_oue(state, block, self.cells, self.ones.drawn, rows)
-
-        return shared.perturbed(codes, self.cells, out, fill, rng=rng, purpose=self.name)
+    def fill(self, streams: Sequence[Streams], number: int, codes: Ints, out: NDArray[Any]) -> None:
+        """A string of bits for each record."""
+        loops.fill_oue(shared.begun(streams[0], number), codes, self.cells, self.ones.drawn, out)
 
     def weights(self) -> dict[str, Any]:
         """The probability of a 1 for every cell but the true one, in units of 2^-64."""

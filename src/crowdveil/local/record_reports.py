@@ -19,23 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.engines.threads import cores, on_threads
+from crowdveil.engines import cores, on_threads
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Guarantee
-from crowdveil.randomness import Randomness, Words, secure
+from crowdveil.randomness import Streams, Words
 from crowdveil.randomness.chacha import STATE_WORDS, start
 from crowdveil.randomness.response import Response
 
 MOST_CELLS = 10**6
-RECORDS_IN_A_BLOCK = 2**15
+RECORDS_IN_A_BLOCK = 2**15  # a part of those that engines keep together
 ASSUMPTIONS = (
     "the cells were declared, not read off the data",
     "each person sent one report: whatever else is sent about the record adds up",
     "what a device was asked was chosen without looking at its record",
 )
-
-Fill = Callable[[Words, Ints, NDArray[Any]], None]
-"""Called with a block's stream and codes; fills the block's reports."""
 
 
 # --- parameters --------------------------------------------------------------------------------------------
@@ -72,27 +69,33 @@ def response_weights(response: Response) -> dict[str, Any]:
 # --- devices -----------------------------------------------------------------------------------------------
 
 
-def perturbed(
-    codes: Ints,
-    cells: int,
-    out: NDArray[Any],
-    fill: Fill,
-    *,
-    rng: Randomness | None,
-    purpose: str,
-) -> NDArray[Any]:
-    """`out`, filled with the reports of all records."""
-    checked = checked_codes(codes, cells)
-    blocks = _blocks(len(checked))
-    key, nonces = (rng or secure()).streams(range(len(blocks)), purpose=purpose)
+def begun(streams: Streams, number: int) -> Words:
+    """The stream of the block of this number, from its beginning."""
+    state = np.zeros(STATE_WORDS, dtype=np.uint32)
+    (nonce,) = streams.nonces([number], number)
+    start(state, streams.key, nonce)
+    return state
 
-    def draw(number: int) -> None:
-        state, block = np.zeros(STATE_WORDS, dtype=np.uint32), blocks[number]
-        start(state, key, nonces[number])
-        fill(state, checked[block], out[block])
 
-    _for_each(draw, len(blocks))
-    return out
+def for_each_block(work: Callable[[int, slice], None], records: int) -> None:
+    """Call `work` with the number of each block of so many records, and with where it is among them."""
+    blocks = blocks_of(0, records)
+
+    def on_one(number: int) -> None:
+        _, first, last = blocks[number]
+        work(number, slice(first, last))
+
+    _for_each(on_one, len(blocks))
+
+
+def blocks_of(first: int, last: int, size: int | None = None) -> list[tuple[int, int, int]]:
+    """The blocks that have some of these records: the number of each, and where these records begin and end.
+
+    Blocks have `size` records; by default those that draw from one stream.
+    """
+    size = size or RECORDS_IN_A_BLOCK
+    numbers = range(first // size, -(-last // size))
+    return [(number, max(first, number * size), min((number + 1) * size, last)) for number in numbers]
 
 
 def checked_codes(codes: Ints, cells: int) -> Ints:
@@ -131,8 +134,8 @@ def bits_of_text(text: Any, bits: int) -> NDArray[np.uint8]:
 
 def counted(reports: int, cells: int, count: Callable[[slice, Ints], None]) -> Ints:
     """(cells,): the sum over all blocks of reports of what `count(block, totals)` adds to `totals`."""
-    blocks = _blocks(reports)
-    parts = np.zeros((max(1, cores()), cells), dtype=np.int64)
+    blocks = [slice(first, last) for _, first, last in blocks_of(0, reports)]
+    parts = np.zeros((max(1, min(cores(), len(blocks))), cells), dtype=np.int64)
 
     def add(worker: int) -> None:
         for block in blocks[worker :: len(parts)]:
@@ -185,11 +188,6 @@ def check_reports(n: int) -> None:
 
 
 # --- blocks ------------------------------------------------------------------------------------------------
-
-
-def _blocks(records: int) -> list[slice]:
-    size = RECORDS_IN_A_BLOCK
-    return [slice(first, min(first + size, records)) for first in range(0, records, size)]
 
 
 def _for_each(work: Callable[[int], None], blocks: int) -> None:

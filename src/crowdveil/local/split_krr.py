@@ -21,14 +21,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdveil.arrays import Codes, Floats, Ints
+from crowdveil.arrays import Floats, Ints
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.local import record_reports as shared
 from crowdveil.local.krr import KRR
 from crowdveil.local.oracle import Oracle
 from crowdveil.local.split_epsilon import share_of, sum_of
 from crowdveil.local.wire import whole_numbers
-from crowdveil.randomness import Randomness, secure
+from crowdveil.randomness import Randomness, Streams
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,22 @@ class SplitKRR(Oracle):
         """A value for each column."""
         return (len(self.sizes),), np.int32
 
-    def perturb(self, codes: Ints, *, rng: Randomness | None = None) -> Codes:
-        """(n, columns): a value of each column for each record."""
-        joint = shared.checked_codes(codes, self.cells)
-        rng = rng or secure()
-        values = [
-            response.perturb(column, rng=rng.part(f"column {place}"))
-            for place, (response, column) in enumerate(
-                zip(self.responses, np.unravel_index(joint, self.sizes), strict=True)
-            )
-        ]
-        return np.stack(values, axis=1)
+    def streams(self, rng: Randomness) -> tuple[Streams, ...]:
+        """Streams of its own for each column."""
+        return tuple(
+            streams
+            for place, response in enumerate(self.responses)
+            for streams in response.streams(rng.part(f"column {place}"))
+        )
+
+    def fill(self, streams: Sequence[Streams], number: int, codes: Ints, out: NDArray[Any]) -> None:
+        """A value of each column for each record."""
+        for place, (response, column) in enumerate(
+            zip(self.responses, np.unravel_index(codes, self.sizes), strict=True)
+        ):
+            values = np.empty(codes.size, dtype=np.int32)
+            response.fill(streams[place : place + 1], number, np.ascontiguousarray(column), values)
+            out[:, place] = values
 
     def weights(self) -> dict[str, Any]:
         """The integer weights of each column's response."""

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
-from crowdveil.files import keep_apart, read_frame, read_records, read_schema, reserved_table, write_synthetic
+from crowdveil.files import keep_apart, read_frame, read_schema, reserved_table, write_synthetic
 from crowdveil.files.first_line import check_header
+from crowdveil.files.reading import read_here
+from crowdveil.files.records import read_records_for
 from crowdveil.files.writing import is_parquet
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
 from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.result import Synthetic, rows_of
+
+if TYPE_CHECKING:
+    from crowdveil.engines.spark import SparkRecords
 
 HOLDER = "This holds against whoever sees the synthetic table alone: whoever ran this had the records."
 
@@ -68,13 +74,14 @@ def synthesize(
     clamp: bool = False,
     rng: Randomness | None = None,
     force: bool = False,
+    engine: Engine | None = None,
 ) -> Synthesized:
     """Make a synthetic table of one simulated report of each record: check, charge, draw, write, complete.
 
     Parameters
     ----------
     source:
-        CSV or Parquet file with records; "-" is standard input.
+        CSV or Parquet file with records; "-" is standard input. Spark reads Parquet and tables.
     out:
         Where the synthetic records go: CSV or .parquet; "-" is standard output.
     account:
@@ -97,6 +104,9 @@ def synthesize(
         Where draws come from; by default secure.
     force:
         Replace a file that is there.
+    engine:
+        Where records are read, and where their reports are drawn and counted; by default here, on threads.
+        A table follows from the counts here, whatever the engine.
 
     """
     rng, chosen = rng or secure(), METHODS[method]
@@ -107,7 +117,7 @@ def synthesize(
     keep_apart([out], {"the real records": source, "the schema": schema}, ledger=account.ledger.path)
     parameters = chosen.parameters(epsilon, **({} if label is None else {"label": label}))
     with reserved_table(out, force=force) as place:
-        records = _read(source, schema, clamp=clamp)
+        records = _read(source, schema, engine, clamp=clamp)
         if not is_parquet(out):
             check_header(records.schema.names)
         rows_of(records, rows)  # refuses a number of rows that cannot be made
@@ -121,7 +131,7 @@ def synthesize(
         synthetic = spend(
             account,
             cost,
-            draw=lambda: chosen.synthesize(records, parameters, rows=rows, rng=rng),
+            draw=lambda: chosen.synthesize(records, parameters, rows=rows, rng=rng, engine=engine),
             write=lambda synthetic: write_synthetic(synthetic, place, key),
         )
     return Synthesized(synthetic, out, len(records))
@@ -138,9 +148,11 @@ def _check_domains(schema: Path | None, *, domain_from_data: bool) -> None:
         raise ParameterError("--schema and --domain-from-data exclude each other")
 
 
-def _read(source: str, schema: Path | None, *, clamp: bool) -> Records:
+def _read(source: str, schema: Path | None, engine: Engine | None, *, clamp: bool) -> Records | SparkRecords:
     """Records over declared domains, or over those that the data show."""
     if schema is not None:
-        return read_records(source, read_schema(schema), clamp=clamp)
+        return read_records_for(source, read_schema(schema), engine, clamp=clamp)
+    if not read_here(source, engine):
+        raise ParameterError("--engine spark needs declared domains: --schema PATH")
     frame = read_frame(source)
     return Records.from_frame(frame, Schema.of_data(frame, source=source), source=source)

@@ -24,6 +24,7 @@ import numpy as np
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes, Floats
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.local.split_epsilon import check_epsilon
@@ -77,7 +78,14 @@ class Calm:
         """One round."""
         return [people]
 
-    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:  # noqa: ARG002
+    def chances(
+        self,
+        schema: Schema,  # noqa: ARG002
+        questions: Sequence[Question],
+        halves: Halves,  # noqa: ARG002
+        *,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Floats:
         """All equal."""
         return np.full(len(questions), 1.0 / len(questions))
 
@@ -94,7 +102,15 @@ class Calm:
         ]
         return agreed(marginals, schema.sizes)
 
-    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+    def codes(
+        self,
+        schema: Schema,
+        halves: Halves,
+        rows: int,
+        *,
+        rng: Randomness,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Codes:
         """(rows, d): independent columns, then swaps towards the consistent tables of pairs."""
         singles, pairs = self._agreed(schema, halves)
         return swapped(independent_columns(singles, rows, rng=rng), schema.sizes, pairs, rng=rng)

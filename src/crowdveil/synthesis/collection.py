@@ -22,20 +22,19 @@ from numpy.typing import NDArray
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Flags, Floats, Ints
+from crowdveil.engines import Engine
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness, secure, seeded
 from crowdveil.records import Records, Schema
-from crowdveil.synthesis.choices import choices
+from crowdveil.synthesis.choices import PLACES_AT_ONCE, choices, tossed
 from crowdveil.synthesis.design import Design, Halves
-from crowdveil.synthesis.kept_tables import count_of, keep_table, kept_table
+from crowdveil.synthesis.kept_tables import count_of, keep_table, kept_plan, kept_seen, kept_table
 from crowdveil.synthesis.questions import Question, Table, merged
 from crowdveil.synthesis.registry import METHODS
 
 FORMAT = 2
 MOST_PEOPLE = 10**8
-PLACES_AT_ONCE = 4096  # whose coins come from one stream
-SUM_CLOSE = 1e-9
 
 Reports = Mapping[int, tuple[Ints, NDArray[Any]]]
 """For each question's number: the places that answer it, and their reports, one row each."""
@@ -123,10 +122,8 @@ class Collection:
     def assign(self, places: Ints) -> Ints:
         """The number of the question that each place is asked in this round."""
         where = self._checked(places)
-        rng = seeded(self.seed).part(f"round {self.number}")
         blocks, block_of = np.unique(where // PLACES_AT_ONCE, return_inverse=True)
-        drawn = [rng.stream(block, purpose="questions").uniforms(PLACES_AT_ONCE) for block in blocks.tolist()]
-        coins = np.array(drawn).reshape(-1, PLACES_AT_ONCE)[block_of, where % PLACES_AT_ONCE]
+        coins = tossed(blocks.tolist(), self.seed, self.number)[block_of, where % PLACES_AT_ONCE]
         return choices(self.chances, coins)
 
     # --- ingest --------------------------------------------------------------------------------------------
@@ -167,6 +164,14 @@ class Collection:
                     tables[half].append(Table(question, support, int(np.count_nonzero(members))))
         return replace(self, halves=(merged([tables[0]]), merged([tables[1]])), seen=seen)
 
+    def with_counts(self, first: int, last: int, halves: Halves) -> Collection:
+        """With one report of each place from `first` to `last`, counted already."""
+        seen = self._seen_with(self._checked(np.arange(first, last)))
+        if sum(table.asked for half in halves for table in half) != last - first:
+            raise InputError("there are not as many reports as places")
+        even, odd = (merged([known, new]) for known, new in zip(self.halves, halves, strict=True))
+        return replace(self, halves=(even, odd), seen=seen)
+
     def _checked(self, places: Any) -> Ints:
         """Places as whole numbers below the number of people, in one row."""
         where = np.asarray(places)
@@ -200,11 +205,11 @@ class Collection:
         ends = self.design.round_ends(self.people)
         return self.number + 1 < len(ends) and self.reports >= ends[self.number]
 
-    def advance(self) -> Collection:
+    def advance(self, *, engine: Engine | None = None) -> Collection:
         """With this round closed and the next one open, whose plan follows from all reports so far."""
         if self.number + 1 >= self.rounds:
             raise ParameterError(f"there are {self.rounds} rounds, and this is the last one")
-        chances = self.design.chances(self.schema, self.questions, self.halves)
+        chances = self.design.chances(self.schema, self.questions, self.halves, engine=engine)
         return replace(self, number=self.number + 1, planned=tuple(chances.tolist()))
 
     # --- results -------------------------------------------------------------------------------------------
@@ -214,12 +219,12 @@ class Collection:
         """All reports, counted: a table for each question."""
         return merged(self.halves)
 
-    def records(self, rows: int, *, rng: Randomness | None = None) -> Records:
+    def records(self, rows: int, *, rng: Randomness | None = None, engine: Engine | None = None) -> Records:
         """Synthetic records from all reports so far: post-processing, which costs nothing."""
         check_whole(rows, "the number of rows")
         if self.reports == 0:
             raise InputError("nobody has reported yet")
-        codes = self.design.codes(self.schema, self.halves, rows, rng=rng or secure())
+        codes = self.design.codes(self.schema, self.halves, rows, rng=rng or secure(), engine=engine)
         return Records(self.schema, codes)
 
     # --- keep ----------------------------------------------------------------------------------------------
@@ -260,11 +265,11 @@ class Collection:
             even, odd = (tuple(kept_table(each, empty.questions) for each in half) for half in kept["halves"])
             if any(len(merged([half])) < len(half) for half in (even, odd)):
                 raise ValueError
-            seen = _kept_seen(kept, empty.places)
+            seen = kept_seen(kept, empty.places)
             if np.count_nonzero(seen) != sum(table.asked for table in (*even, *odd)):
                 raise ValueError
             number = count_of(kept["round"], empty.rounds)
-            planned = _kept_plan(kept["planned"], number)
+            planned = kept_plan(kept["planned"], number)
             return replace(empty, number=number, planned=planned, halves=(even, odd), seen=seen)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
             raise InputError("this is not a collection that was kept") from None
@@ -274,25 +279,3 @@ class Collection:
 def _questions(design: Design, schema: Schema) -> tuple[Question, ...]:
     """All questions of a design; every step of a collection needs them."""
     return design.questions(schema)
-
-
-def _kept_seen(kept: Mapping[str, Any], people: int) -> Flags:
-    """Who has reported, from packed bits of exactly the right length."""
-    packed = np.frombuffer(base64.b64decode(kept["seen"], validate=True), dtype=np.uint8)
-    places = count_of(kept["places"], people)
-    if packed.size != -(-places // 8):
-        raise ValueError
-    bits = np.unpackbits(packed)
-    if bits[places:].any():
-        raise ValueError
-    return bits[:places].astype(np.bool_)
-
-
-def _kept_plan(kept: Sequence[Any], number: int) -> tuple[float, ...]:
-    """The probabilities of a round's questions; only the first round has no plan of its own."""
-    planned = tuple(float(chance) for chance in kept)
-    if bool(planned) != (number > 0):
-        raise ValueError
-    if planned and not (min(planned) >= 0 and abs(sum(planned) - 1.0) < SUM_CLOSE):
-        raise ValueError
-    return planned

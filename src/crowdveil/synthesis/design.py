@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from crowdveil.arrays import Codes, Floats
+from crowdveil.engines import Engine
 from crowdveil.guarantee import Promise
 from crowdveil.randomness import Randomness
 from crowdveil.records import Schema
@@ -33,11 +34,15 @@ class Design(Protocol):
     def round_ends(self, people: int) -> Sequence[int]:
         """For each round: how many of these people have reported when it closes."""
 
-    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:
+    def chances(
+        self, schema: Schema, questions: Sequence[Question], halves: Halves, *, engine: Engine | None = None
+    ) -> Floats:
         """The probability of each question in the next round, from all tables so far; they sum to 1."""
 
     def tables(self, schema: Schema, halves: Halves) -> Mapping[tuple[int, ...], Floats]:
         """Proper shares of single columns and of pairs, by their columns, as records are made from."""
 
-    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+    def codes(
+        self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness, engine: Engine | None = None
+    ) -> Codes:
         """(rows, d): synthetic records from all tables, of which there is at least one."""

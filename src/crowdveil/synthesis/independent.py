@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from crowdveil.arrays import Codes, Floats
+from crowdveil.engines import Engine
 from crowdveil.guarantee import Promise
 from crowdveil.local.split_epsilon import check_epsilon
 from crowdveil.randomness import Randomness
@@ -53,7 +54,14 @@ class Independent:
         """One round."""
         return [people]
 
-    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:  # noqa: ARG002
+    def chances(
+        self,
+        schema: Schema,  # noqa: ARG002
+        questions: Sequence[Question],
+        halves: Halves,  # noqa: ARG002
+        *,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Floats:
         """From the sizes of the columns alone."""
         return question_plan.chances(self.epsilon, (questions, ()))
 
@@ -64,7 +72,15 @@ class Independent:
         }
         return shares | {table.question.columns: norm_sub(table.frequencies()) for table in merged(halves)}
 
-    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+    def codes(
+        self,
+        schema: Schema,
+        halves: Halves,
+        rows: int,
+        *,
+        rng: Randomness,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Codes:
         """(rows, d): columns side by side."""
         return independent_columns(list(self.tables(schema, halves).values()), rows, rng=rng)
 

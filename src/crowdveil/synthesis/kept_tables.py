@@ -1,15 +1,18 @@
-"""Tables of counts as plain JSON, and back: whatever `keep_table` cannot have written raises ValueError."""
+"""What a collection keeps as plain JSON, and back: whatever it cannot have written raises ValueError."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from crowdveil.arrays import Flags
 from crowdveil.synthesis.questions import Question, Table
 
 MOST_REPORTS = 10**8
+SUM_CLOSE = 1e-9
 
 
 def keep_table(table: Table) -> dict[str, Any]:
@@ -42,3 +45,25 @@ def count_of(number: Any, most: int) -> int:
     if type(number) is not int or not 0 <= number <= most:
         raise ValueError
     return number
+
+
+def kept_seen(kept: Mapping[str, Any], people: int) -> Flags:
+    """Who has reported, from packed bits of exactly the right length."""
+    packed = np.frombuffer(base64.b64decode(kept["seen"], validate=True), dtype=np.uint8)
+    places = count_of(kept["places"], people)
+    if packed.size != -(-places // 8):
+        raise ValueError
+    bits = np.unpackbits(packed)
+    if bits[places:].any():
+        raise ValueError
+    return bits[:places].astype(np.bool_)
+
+
+def kept_plan(kept: Sequence[Any], number: int) -> tuple[float, ...]:
+    """The probabilities of a round's questions; only the first round has no plan of its own."""
+    planned = tuple(float(chance) for chance in kept)
+    if bool(planned) != (number > 0):
+        raise ValueError
+    if planned and not (min(planned) >= 0 and abs(sum(planned) - 1.0) < SUM_CLOSE):
+        raise ValueError
+    return planned

@@ -14,21 +14,25 @@ Reference: the method kRR in Chen et al., *Locally differentially private high-d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from crowdveil.arrays import Codes
+from crowdveil.arrays import Codes, Ints
+from crowdveil.engines import Engine, LocalEngine, RecordBlock
 from crowdveil.guarantee import Promise
 from crowdveil.local.krr import KRR
 from crowdveil.local.record_reports import record_promise
 from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
 from crowdveil.local.split_krr import inverted, split_variance
 from crowdveil.randomness import Randomness, secure
-from crowdveil.records import Records, Schema
+from crowdveil.records import RecordTable, Schema
+from crowdveil.synthesis import all_columns
+from crowdveil.synthesis.all_columns import Devices, reports_of
 from crowdveil.synthesis.calm import agreed
 from crowdveil.synthesis.marginals import Marginal, norm_sub
 from crowdveil.synthesis.promises import if_declared
@@ -61,41 +65,66 @@ class AllColumns:
         )
 
 
-def reported(records: Records, parameters: AllColumns, *, rng: Randomness) -> Codes:
+def reported(
+    records: RecordTable, parameters: AllColumns, *, rng: Randomness, engine: Engine | None = None
+) -> Codes:
     """(n, d): one report for each record, of all its columns."""
     responses = parameters.responses(records.schema)
-    values = [
-        response.perturb(records.codes[:, column].astype(np.int64), rng=rng.part(f"column {column}"))
-        for column, response in enumerate(responses)
-    ]
-    return np.stack(values, axis=1)
+    return np.stack(all_columns.reported(records, responses, rng=rng, engine=engine), axis=1)
 
 
 def synthesize(
-    records: Records, parameters: AllColumns, *, rows: int | None = None, rng: Randomness | None = None
+    records: RecordTable,
+    parameters: AllColumns,
+    *,
+    rows: int | None = None,
+    rng: Randomness | None = None,
+    engine: Engine | None = None,
 ) -> Synthetic:
-    """Synthetic records from one simulated report of each record."""
+    """Synthetic records from one simulated report of each record, drawn where the engine has the records."""
     rng, rows = rng or secure(), rows_of(records, rows)
+    runs: Engine = engine or LocalEngine()
     schema, responses = records.schema, parameters.responses(records.schema)
-    reports = Records(schema, reported(records, parameters, rng=rng))
-    if len(schema.sizes) > 1:
-        singles, pairs = agreed(_pairs(reports, responses), schema.sizes)
+    devices, sets = Devices.of(responses, rng=rng), _counted_together(len(responses))
+    sizes = [prod(schema.sizes[column] for column in columns) for columns in sets]
+    totals = runs.sum("reports", records, sum(sizes), _add, devices, operations=devices.operations(records))
+    counts = dict(zip(sets, np.split(totals, np.cumsum(sizes)[:-1]), strict=True))
+    if len(responses) > 1:
+        singles, pairs = agreed(_pairs(counts, len(records), responses), schema.sizes)
     else:
-        singles, pairs = [norm_sub(responses[0].frequencies(reports.counts(0), len(reports)))], {}
+        singles, pairs = [norm_sub(responses[0].frequencies(counts[0,], len(records)))], {}
     codes = swapped(independent_columns(singles, rows, rng=rng), schema.sizes, pairs, rng=rng)
     bits = sum(response.report_bits for response in responses)
-    return synthetic(codes, records, parameters, report_bits=float(bits), rng=rng)
+    return synthetic(codes, schema, parameters, report_bits=float(bits), rng=rng)
 
 
-def _pairs(reports: Records, responses: Sequence[KRR]) -> list[Marginal]:
+def _counted_together(columns: int) -> list[tuple[int, ...]]:
+    """All pairs of columns; a single column alone."""
+    return list(combinations(range(columns), 2)) if columns > 1 else [(0,)]
+
+
+def _add(block: RecordBlock, devices: Devices, totals: Ints) -> None:
+    """Add the counts of all pairs of reported values."""
+    values = [each.astype(np.int64) for each in reports_of(block, devices)]
+    sizes, begin = [oracle.cells for oracle in devices.oracles], 0
+    for columns in _counted_together(len(values)):
+        joint, cells = np.zeros(block.size, dtype=np.int64), 1
+        for column in columns:
+            joint, cells = joint * sizes[column] + values[column], cells * sizes[column]
+        totals[begin : begin + cells] += np.bincount(joint, minlength=cells)
+        begin += cells
+
+
+def _pairs(counts: Mapping[tuple[int, ...], Ints], n: int, responses: Sequence[KRR]) -> list[Marginal]:
     """The inverted tables of all pairs."""
+    both = {columns: tuple(responses[column] for column in columns) for columns in counts}
     return [
         Marginal(
-            (a, b),
-            inverted(reports.pair(a, b) / len(reports), (responses[a], responses[b])),
-            split_variance((responses[a], responses[b])) / len(reports),
+            columns,
+            inverted(counted.reshape([each.cells for each in both[columns]]) / n, both[columns]),
+            split_variance(both[columns]) / n,
         )
-        for a, b in combinations(range(len(responses)), 2)
+        for columns, counted in counts.items()
     ]
 
 

@@ -81,14 +81,16 @@ class LatentClassSynthesis:
         """Rounds of equal size."""
         return [people * (number + 1) // self.rounds for number in range(self.rounds)]
 
-    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:
+    def chances(
+        self, schema: Schema, questions: Sequence[Question], halves: Halves, *, engine: Engine | None = None
+    ) -> Floats:
         """From public numbers in the first round, then also from the dependence that was found.
 
         A later round also asks about dependence that is not certain enough yet to be used in the result.
         """
         single, joint = questions[: len(schema.sizes)], questions[len(schema.sizes) :]
         label = None if self.label is None else schema.index(self.label)
-        learned = fitted_to(halves, schema.sizes, least_worth=0.0) if any(halves) else None
+        learned = fitted_to(halves, schema.sizes, least_worth=0.0, engine=engine) if any(halves) else None
         return question_plan.chances(self.epsilon, (single, joint), label, learned)
 
     def fitted(self, schema: Schema, halves: Halves, *, engine: Engine | None = None) -> LatentClasses:
@@ -101,9 +103,11 @@ class LatentClassSynthesis:
         sets = [*combinations(columns, 1), *combinations(columns, 2)]
         return {each: classes.marginal(each) for each in sets}
 
-    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+    def codes(
+        self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness, engine: Engine | None = None
+    ) -> Codes:
         """(rows, d): records drawn from the fitted classes."""
-        return self.fitted(schema, halves).sample(rows, rng=rng)
+        return self.fitted(schema, halves, engine=engine).sample(rows, rng=rng)
 
 
 METHOD = Method(LatentClassSynthesis, synthesize)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Singles
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.kernels.products import product, product_across
@@ -37,7 +38,8 @@ from crowdveil.local.bloom import Bloom
 from crowdveil.local.record_reports import record_promise
 from crowdveil.local.split_epsilon import check_epsilon, share_of, sum_of
 from crowdveil.randomness import Randomness, secure
-from crowdveil.records import Records, Schema
+from crowdveil.records import RecordTable, Schema
+from crowdveil.synthesis import all_columns
 from crowdveil.synthesis.marginals import mutual_information, rounded
 from crowdveil.synthesis.promises import if_declared
 from crowdveil.synthesis.question_plan import check_pairs
@@ -96,13 +98,11 @@ def _distinct(epsilon: float, cells: int, bits: int, hashes: int) -> Bloom:
 # --- reports -----------------------------------------------------------------------------------------------
 
 
-def reported(records: Records, parameters: LoPub, *, rng: Randomness) -> list[NDArray[np.uint8]]:
+def reported(
+    records: RecordTable, parameters: LoPub, *, rng: Randomness, engine: Engine | None = None
+) -> list[NDArray[np.uint8]]:
     """One report for each record: a bit string for each column."""
-    filters = parameters.filters(records.schema)
-    return [
-        each.perturb(records.codes[:, column].astype(np.int64), rng=rng.part(f"column {column}"))
-        for column, each in enumerate(filters)
-    ]
+    return all_columns.reported(records, parameters.filters(records.schema), rng=rng, engine=engine)
 
 
 def likelihoods(reports: NDArray[Any], bloom: Bloom) -> Singles:
@@ -180,19 +180,28 @@ def drawn(
 
 
 def synthesize(
-    records: Records, parameters: LoPub, *, rows: int | None = None, rng: Randomness | None = None
+    records: RecordTable,
+    parameters: LoPub,
+    *,
+    rows: int | None = None,
+    rng: Randomness | None = None,
+    engine: Engine | None = None,
 ) -> Synthetic:
-    """Synthetic records drawn along a forest of pairs, from one simulated report of each record."""
+    """Synthetic records drawn along a forest of pairs, from one simulated report of each record.
+
+    Reports are drawn where the engine has the records, and all of them are brought here: a table of pairs
+    needs them again in each step.
+    """
     rng, rows = rng or secure(), rows_of(records, rows)
     schema, filters = records.schema, parameters.filters(records.schema)
-    reports = reported(records, parameters, rng=rng)
+    reports = reported(records, parameters, rng=rng, engine=engine)
     likely = [likelihoods(bits, bloom) for bits, bloom in zip(reports, filters, strict=True)]
     one = np.ones((len(records), 1), dtype=np.float32)
     singles = [joint(column, one)[:, 0] for column in likely]
     d = len(schema.sizes)
     tables = {(a, b): joint(likely[a], likely[b]) for a, b in combinations(range(d), 2)}
     codes = drawn(forest(tables, d, parameters.dependence), singles, tables, rows, rng=rng)
-    return synthetic(codes, records, parameters, report_bits=float(d * parameters.bits), rng=rng)
+    return synthetic(codes, schema, parameters, report_bits=float(d * parameters.bits), rng=rng)
 
 
 METHOD = Method(LoPub, synthesize)

@@ -121,21 +121,3 @@ def merged(parts: Iterable[Iterable[Table]]) -> tuple[Table, ...]:
         columns = table.question.columns
         sums[columns] = sums[columns] + table if columns in sums else table
     return tuple(sums.values())
-
-
-def answered(
-    records: Codes, questions: Sequence[Question], asked: Ints, *, rng: Randomness
-) -> dict[int, tuple[Ints, NDArray[Any]]]:
-    """For each question's number: the rows of the records (n, d) that are asked it, and their reports.
-
-    Record i answers question `asked[i]`. Each question has its own part of the randomness.
-    """
-    order = np.argsort(asked, kind="stable")
-    ends = np.searchsorted(asked[order], np.arange(len(questions) + 1))
-    reports = {}
-    for number, question in enumerate(questions):
-        rows = order[ends[number] : ends[number + 1]]
-        if rows.size:
-            codes = question.codes(records[rows])
-            reports[number] = rows, question.oracle.perturb(codes, rng=rng.part(f"question {number}"))
-    return reports

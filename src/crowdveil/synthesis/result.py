@@ -11,7 +11,7 @@ from crowdveil.arrays import Codes
 from crowdveil.errors import InputError
 from crowdveil.guarantee import SEEDED, Promise
 from crowdveil.randomness import Randomness
-from crowdveil.records import Records
+from crowdveil.records import Records, RecordTable, Schema
 
 MOST_ROWS = 10**8
 
@@ -37,14 +37,13 @@ class Synthetic:
 
 def synthetic(
     codes: Codes,
-    real: Records,
+    schema: Schema,
     parameters: Any,
     *,
     report_bits: float,
     rng: Randomness,
 ) -> Synthetic:
     """The result with these rows of codes; `parameters` is the method's dataclass, with its promise."""
-    schema = real.schema
     return Synthetic(
         Records(schema, codes),
         parameters.promise(schema),
@@ -55,7 +54,7 @@ def synthetic(
     )
 
 
-def rows_of(records: Records, rows: int | None) -> int:
+def rows_of(records: RecordTable, rows: int | None) -> int:
     """The number of synthetic rows: by default as many as there are records."""
     if len(records) == 0:
         raise InputError("there are no records, and so no reports to learn from")

@@ -33,6 +33,7 @@ import numpy as np
 
 from crowdveil.accounting.parameters import check_whole
 from crowdveil.arrays import Codes, Floats
+from crowdveil.engines import Engine
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import Promise
 from crowdveil.local.krr import KRR
@@ -90,7 +91,14 @@ class SamPrivSyn:
         """A round for each batch; the last one may be smaller."""
         return range(self.batch, people + self.batch, self.batch)
 
-    def chances(self, schema: Schema, questions: Sequence[Question], halves: Halves) -> Floats:
+    def chances(
+        self,
+        schema: Schema,
+        questions: Sequence[Question],
+        halves: Halves,
+        *,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Floats:
         """In proportion to mutual information; all equal as long as there is none."""
         information = self.estimates(schema, halves).information
         weights = [information.get((a, b), 0.0) for a, b in (question.columns for question in questions)]
@@ -108,7 +116,15 @@ class SamPrivSyn:
         tables: dict[tuple[int, ...], Floats] = {(column,): shares for column, shares in singles}
         return tables | {pair: shares for pair, shares in estimates.tables.items()}  # noqa: C416
 
-    def codes(self, schema: Schema, halves: Halves, rows: int, *, rng: Randomness) -> Codes:
+    def codes(
+        self,
+        schema: Schema,
+        halves: Halves,
+        rows: int,
+        *,
+        rng: Randomness,
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> Codes:
         """(rows, d): independent columns, then swaps towards the estimated tables of pairs."""
         estimates = self.estimates(schema, halves)
         codes = independent_columns(estimates.single_columns(schema.sizes), rows, rng=rng)

@@ -5,52 +5,53 @@ It goes through the same assignment, reports and rounds as a collection from rea
 
 from __future__ import annotations
 
-import numpy as np
-
-from crowdveil.arrays import Ints
+from crowdveil.engines import Engine, LocalEngine
 from crowdveil.randomness import Randomness, secure
-from crowdveil.records import Records
+from crowdveil.records import RecordTable
 from crowdveil.synthesis.choices import in_random_order
-from crowdveil.synthesis.collection import Collection, Reports
+from crowdveil.synthesis.collection import Collection
+from crowdveil.synthesis.counting import counted
 from crowdveil.synthesis.design import Design
-from crowdveil.synthesis.questions import answered
 from crowdveil.synthesis.result import Synthetic, rows_of, synthetic
 
 SEEDS = 2**32
 
 
-def reports_of(records: Records, collection: Collection, places: Ints, *, rng: Randomness) -> Reports:
-    """What devices send in the round that is open: record i is at `places[i]`."""
-    part = rng.part(f"round {collection.number}")
-    answers = answered(records.codes, collection.questions, collection.assign(places), rng=part)
-    return {number: (places[rows], sent) for number, (rows, sent) in answers.items()}
-
-
-def simulated(records: Records, collection: Collection, *, rng: Randomness) -> Collection:
+def simulated(
+    records: RecordTable, collection: Collection, *, rng: Randomness, engine: Engine | None = None
+) -> Collection:
     """The collection after all rounds, with record i at place i."""
-    first = 0
+    engine, done = engine or LocalEngine(), 0
     for number, end in enumerate(collection.design.round_ends(len(records))):
         if number > 0:
-            collection = collection.advance()
-        places = np.arange(first, min(end, len(records)))
-        collection = collection.ingest(reports_of(records.take(places), collection, places, rng=rng))
-        first = end
+            collection = collection.advance(engine=engine)
+        first, last = done, min(end, len(records))
+        halves = counted(records, collection, first, last, rng=rng, engine=engine)
+        collection = collection.with_counts(first, last, halves)
+        done = last
     return collection
 
 
-def collected(records: Records, design: Design, *, rng: Randomness) -> Collection:
+def collected(
+    records: RecordTable, design: Design, *, rng: Randomness, engine: Engine | None = None
+) -> Collection:
     """The collection after all rounds, with the records at places in random order."""
     seed = int(rng.stream("seed", purpose="questions").uniforms(1)[0] * SEEDS)
     empty = Collection(records.schema, design, seed, len(records))
-    return simulated(in_random_order(records, rng=rng), empty, rng=rng)
+    return simulated(in_random_order(records, rng=rng), empty, rng=rng, engine=engine)
 
 
 def synthesize(
-    records: Records, design: Design, *, rows: int | None = None, rng: Randomness | None = None
+    records: RecordTable,
+    design: Design,
+    *,
+    rows: int | None = None,
+    rng: Randomness | None = None,
+    engine: Engine | None = None,
 ) -> Synthetic:
-    """Synthetic records from one simulated report of each record."""
+    """Synthetic records from one simulated report of each record, drawn where the engine has the records."""
     rng, rows = rng or secure(), rows_of(records, rows)
-    collection = collected(records, design, rng=rng)
+    collection = collected(records, design, rng=rng, engine=engine)
     bits = sum(table.question.oracle.report_bits * table.asked for table in collection.tables)
-    codes = collection.records(rows, rng=rng).codes
-    return synthetic(codes, records, design, report_bits=bits / len(records), rng=rng)
+    codes = collection.records(rows, rng=rng, engine=engine).codes
+    return synthetic(codes, records.schema, design, report_bits=bits / len(records), rng=rng)

@@ -6,7 +6,7 @@ from its own streams, and sums are sums of integers. A task that runs again comp
 
 The driver holds the names of objects and users and a few numbers for each. Arrays by object, and by user up
 to a number of users, go to the workers as broadcast variables; beyond it a block gets the numbers of its own
-users only (`users.py`).
+users only (`users.py`). Of records the driver holds a number for each while they are put in order.
 
 No file outside this folder imports pyspark.
 """
@@ -15,5 +15,15 @@ from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster, connected
 from crowdveil.engines.spark.engine import SparkEngine
 from crowdveil.engines.spark.laying_out import lay_out
+from crowdveil.engines.spark.laying_out_records import lay_out_records
+from crowdveil.engines.spark.records import SparkRecords
 
-__all__ = ["Cluster", "SparkClaims", "SparkEngine", "connected", "lay_out"]
+__all__ = [
+    "Cluster",
+    "SparkClaims",
+    "SparkEngine",
+    "SparkRecords",
+    "connected",
+    "lay_out",
+    "lay_out_records",
+]

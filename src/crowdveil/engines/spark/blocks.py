@@ -7,24 +7,25 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Codes, Ints
-from crowdveil.engines.engine import Block
+from crowdveil.engines.engine import Block, RecordBlock
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
     from crowdveil.engines.spark.cluster import Cluster
 
+AnyBlock = TypeVar("AnyBlock", Block, RecordBlock)
 Split = Callable[[int, Any], Iterator[tuple[int, Any]]]
 
 
 class Table(Protocol):
-    """Blocks on workers, and what whoever calls functions on them must know."""
+    """Blocks on workers, of claims or of records."""
 
     @property
     def cluster(self) -> Cluster:
@@ -32,19 +33,25 @@ class Table(Protocol):
 
     @property
     def blocks(self) -> RDD[Any]:
-        """One Block for each partition, or None."""
+        """One block for each partition, or None."""
 
     @property
     def firsts(self) -> list[int]:
-        """The number of each block's first object, and at the end that of all objects."""
-
-    @property
-    def user_ends(self) -> Ints:
-        """The ranges of users, by their numbers."""
+        """The number of each block's first object or record, and at the end that of all."""
 
     @property
     def routes(self) -> RDD[Any] | None:
         """With many users: for each range, by block, which of them it asks for."""
+
+    def __len__(self) -> int: ...
+
+
+class UsersTable(Table, Protocol):
+    """Blocks of claims, which have users."""
+
+    @property
+    def user_ends(self) -> Ints:
+        """The ranges of users, by their numbers."""
 
     @property
     def users(self) -> pl.Series:
@@ -55,14 +62,8 @@ class Table(Protocol):
         """For each range of users: their names."""
 
     @property
-    def object_count(self) -> int:
-        """The number of objects."""
-
-    @property
     def user_count(self) -> int:
         """The number of users."""
-
-    def __len__(self) -> int: ...
 
 
 def single(rdd: RDD[Any]) -> RDD[Any]:
@@ -130,11 +131,12 @@ def _source(sent: tuple[int, Any]) -> int:
     return sent[0]
 
 
-def numbered(block: Block, first: int) -> Block:
-    """The block, read-only, with the number of its first object."""
+def numbered(block: AnyBlock, first: int) -> AnyBlock:
+    """The block, read-only, with the number of its first object or record."""
     _forget_imports()
-    for array in (block.offsets, block.user_codes, block.values):
-        array.setflags(write=False)
+    for array in vars(block).values():
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
     return replace(block, first=first)
 
 

@@ -6,7 +6,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from crowdveil.engines.engine import (
     UserNames,
 )
 from crowdveil.engines.spark import users
-from crowdveil.engines.spark.blocks import Table, exchanged, numbered, single, zipped
+from crowdveil.engines.spark.blocks import Table, UsersTable, exchanged, numbered, single, zipped
 from crowdveil.engines.spark.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class SparkKept:
 
     def __len__(self) -> int:
         assert self.per != "value"  # which has as many as there are
-        return self.table.object_count if self.per == "object" else len(self.table)
+        return self.table.firsts[-1] if self.per == "object" else len(self.table)
 
 
 def called(table: Table, function: Callable[..., Any], shared: Any, parts: Sequence[Part]) -> RDD[Any]:
@@ -77,11 +77,12 @@ def summed(
     return found[0], found[2]
 
 
+_NOBODY = np.zeros(0, dtype=np.int32)
 FEW_TOTALS = 16  # that the driver adds itself
 
 
 def summed_by_user(
-    table: Table, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
+    table: UsersTable, width: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """As `summed`, with `width` totals for each user."""
     if table.routes is None:
@@ -135,7 +136,7 @@ def _totals(
 
     def total(part: int, found: Iterable[tuple[Block | None, Sequence[Any]]]) -> Iterator[Any]:
         for block, own in found:
-            listed = users.listed(block)
+            listed = _NOBODY if alike else users.listed(block)
             totals = np.zeros(size if alike else size * listed.size, dtype=np.int64)
             arrays: dict[int, tuple[Array, ...]] = {}
             if block is not None:
@@ -230,7 +231,7 @@ def _given(table: Table, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
         if isinstance(part, ByUser) and table.routes is not None
     }
     if routed:
-        rdds.append(users.dealt(table, list(routed.values())))
+        rdds.append(users.dealt(cast("UsersTable", table), list(routed.values())))
         places |= {number: (0, which) for which, number in enumerate(routed)}
     for number, part in enumerate(parts):
         if number in places:
@@ -239,10 +240,10 @@ def _given(table: Table, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
             by_user[number] = table.cluster.broadcast(part.numbers)
         elif isinstance(part, UserNames):
             if table.routes is None:
-                names[number] = table.cluster.broadcast(_packed(table.users))
+                names[number] = table.cluster.broadcast(_packed(cast("UsersTable", table).users))
             else:
                 places[number] = len(rdds), 0
-                rdds.append(users.names_dealt(table))
+                rdds.append(users.names_dealt(cast("UsersTable", table)))
         elif isinstance(part.numbers, SparkKept):
             if part.numbers.arrays not in rdds:
                 rdds.append(part.numbers.arrays)

@@ -24,12 +24,12 @@ from crowdveil.engines.engine import (
     Seal,
 )
 from crowdveil.engines.local import LocalEngine
-from crowdveil.engines.local_blocks import flattened
 from crowdveil.engines.memory import Memory
-from crowdveil.engines.spark.blocks import Table, kept
+from crowdveil.engines.spark.blocks import Table, UsersTable, kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.engines.spark.writing import digested, written
+from crowdveil.engines.tables import flattened
 
 
 class SparkEngine:
@@ -72,7 +72,7 @@ class SparkEngine:
     def sum_by_user(
         self,
         stage: str,
-        table: Table,
+        table: UsersTable,
         width: int,
         add: Add,
         shared: Any,
@@ -86,7 +86,7 @@ class SparkEngine:
     def judge(
         self,
         stage: str,
-        table: Table,
+        table: UsersTable,
         judge: Judge,
         shared: Any,
         *parts: Part,

@@ -23,14 +23,16 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 def table(cluster: Cluster, source: str) -> DataFrame:
     """The table that `source` names: `table:NAME`, or the path of a Parquet file or of a folder of these."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         if source.startswith(TABLE):
             return cluster.spark.table(source.removeprefix(TABLE))
         return cluster.spark.read.parquet(source if has_no_path(source) else _exactly(source))
-    except PySparkException as error:  # its message is long, and may tell of other files
-        missing = "NOT_FOUND" in (error.getCondition() or "") or "NOT_EXIST" in (error.getCondition() or "")
+    except (PySparkException, Py4JError) as error:  # its message is long, and may tell of other files
+        condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
+        missing = "NOT_FOUND" in condition or "NOT_EXIST" in condition
         what = "there is no such table or file" if missing else "this is not Parquet that Spark can read"
         raise InputError(f"{source}: {what}") from None
 

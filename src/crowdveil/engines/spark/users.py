@@ -17,7 +17,7 @@ import polars as pl
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Array, Block
-from crowdveil.engines.spark.blocks import Table, exchanged, kept, single, users_of
+from crowdveil.engines.spark.blocks import UsersTable, exchanged, kept, single, users_of
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -58,7 +58,7 @@ def _routed(ends: Ints, _: int, own: Codes) -> Iterator[tuple[int, Codes]]:
         yield target, (own[begin:end] - ends[target]).astype(np.int32)
 
 
-def dealt(table: Table, vectors: Sequence[Array]) -> RDD[Any]:
+def dealt(table: UsersTable, vectors: Sequence[Array]) -> RDD[Any]:
     """For each block a tuple of the parts of these arrays by user that its codes index."""
     assert table.routes is not None
     slices = [
@@ -70,7 +70,7 @@ def dealt(table: Table, vectors: Sequence[Array]) -> RDD[Any]:
     return single(sent.map(partial(_joined, [vector[:0] for vector in vectors])))
 
 
-def names_dealt(table: Table) -> RDD[Any]:
+def names_dealt(table: UsersTable) -> RDD[Any]:
     """For each block, alone in a tuple, the names of the users that its codes index."""
     assert table.routes is not None
     sent = exchanged(table.routes.zip(single(table.user_names)), _names_to_blocks, len(table.firsts) - 1)

@@ -1,4 +1,4 @@
-"""Blocks of a table on this machine, what belongs to them of other arrays, and arrays of all blocks."""
+"""Tables on this machine, claims or records: their blocks, what belongs to these, and whole arrays."""
 
 from __future__ import annotations
 
@@ -13,13 +13,30 @@ import polars as pl
 
 from crowdveil.arrays import Ints, frozen
 from crowdveil.claims import Claims, ClaimsByUser, Objects
-from crowdveil.engines.engine import Array, Block, ByObject, ByUser, ByValue, Part, Per, UserNames
+from crowdveil.engines.engine import (
+    Array,
+    Block,
+    ByObject,
+    ByUser,
+    ByValue,
+    Part,
+    Per,
+    RecordBlock,
+    UserNames,
+)
 from crowdveil.engines.stored import Spilled
+from crowdveil.records import Records
 
-LocalTable = Claims | ClaimsByUser | Objects  # claims may be stored ones
+ClaimsTable = Claims | ClaimsByUser | Objects  # claims may be stored ones
+LocalTable = ClaimsTable | Records
 Whole = Array | Spilled
 
 FLATTENED_AT_ONCE = 100_000  # numbers
+
+
+def item_count(table: LocalTable) -> int:
+    """The number of objects, or of records."""
+    return len(table) if isinstance(table, Records) else len(table.objects)
 
 
 def flattened(rows: Array, counts: Ints) -> Array:
@@ -71,7 +88,7 @@ class Wholes:
         self.arrays: list[Whole] = []
         self._table, self._per, self._room, self._beginning = table, per, room, Lock()
 
-    def put(self, block: Block, arrays: Sequence[Array]) -> None:
+    def put(self, block: Block | RecordBlock, arrays: Sequence[Array]) -> None:
         """Put what belongs to a block in its place."""
         each: Sequence[Per] = self._per or ["object"] * len(arrays)
         with self._beginning:
@@ -82,12 +99,14 @@ class Wholes:
             whole[begin:end] = array
 
     def _whole(self, per: Per, array: Array) -> Whole:
-        _, rows = _places(self._table, per, 0, len(self._table.objects))
+        _, rows = _places(self._table, per, 0, item_count(self._table))
         return self._room.array((rows, *array.shape[1:]), array.dtype)
 
 
-def block_of(table: LocalTable, first: int, last: int) -> Block:
-    """The objects first ... last - 1 of a table."""
+def block_of(table: LocalTable, first: int, last: int) -> Block | RecordBlock:
+    """The block of these objects, or of these records."""
+    if isinstance(table, Records):
+        return RecordBlock(first, _view(table.codes[first:last]))
     begin, end = table.offsets[first], table.offsets[last]
     whole = last - first == len(table.objects)
     return Block(
@@ -99,7 +118,7 @@ def block_of(table: LocalTable, first: int, last: int) -> Block:
     )
 
 
-def parts_of(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Array | pl.Series]:
+def parts_of(table: LocalTable, parts: Sequence[Part], block: Block | RecordBlock) -> list[Array | pl.Series]:
     """The parts that belong to a block."""
     found: list[Array | pl.Series] = []
     first, last = block.first, block.first + block.size
@@ -107,6 +126,7 @@ def parts_of(table: LocalTable, parts: Sequence[Part], block: Block) -> list[Arr
         if isinstance(part, ByUser):
             found.append(_view(part.numbers))
         elif isinstance(part, UserNames):
+            assert not isinstance(table, Records)
             found.append(table.users)
         elif isinstance(part, ByValue):
             found.append(_view(part.numbers[part.offsets[first] : part.offsets[last]]))
@@ -124,4 +144,6 @@ def _view(array: Array) -> Array:
 
 
 def _places(table: LocalTable, per: Per, first: int, last: int) -> tuple[int, int]:
-    return (first, last) if per == "object" else (int(table.offsets[first]), int(table.offsets[last]))
+    if per == "object" or isinstance(table, Records):
+        return first, last
+    return int(table.offsets[first]), int(table.offsets[last])
