@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from crowdveil.cli.options import parse_memory
 from crowdveil.errors import ParameterError
 
 if TYPE_CHECKING:  # a command that computes nothing should start quickly
@@ -27,16 +28,33 @@ def working(threads: int | None, *, bar: bool = True) -> Iterator[LocalEngine]:
 
 
 @contextmanager
-def working_on(engine: str, master: str | None, threads: int | None, *, bar: bool = True) -> Iterator[Engine]:
-    """The engine that was asked for, with a bar as `progress_shown` has it; Spark ends with the block."""
+def working_on(
+    engine: str,
+    master: str | None,
+    threads: int | None,
+    memory: str | None = None,
+    *,
+    bar: bool = True,
+    bounded: bool = False,
+) -> Iterator[Engine]:
+    """The engine that was asked for, with a bar as `progress_shown` has it; Spark ends with the block.
+
+    If `bounded`, this machine's engine uses no more memory than was asked for, or than is free.
+    """
     if engine == "local":
+        from crowdveil.engines import LocalEngine
+        from crowdveil.engines.memory import usable
+
         if master is not None:
             raise ParameterError("--master goes with --engine spark")
-        with working(threads, bar=bar) as here:
-            yield here
+        most = (parse_memory(memory) or usable()) if bounded else None
+        with progress_shown(bar=bar) as show:
+            yield LocalEngine(threads, progress=show, memory=most)
         return
     if threads is not None:
         raise ParameterError(f"--threads goes with --engine local; Spark's are in --master local[{threads}]")
+    if memory is not None:
+        raise ParameterError("--memory goes with --engine local; Spark's is in its own settings")
     from crowdveil.engines.spark import SparkEngine, connected
 
     with progress_shown(bar=bar) as show, connected(master or EVERY_CORE, progress=show) as cluster:

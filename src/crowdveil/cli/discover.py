@@ -12,6 +12,7 @@ from crowdveil.cli.options import (
     Force,
     Json,
     Master,
+    Memory,
     ObjectColumn,
     Threads,
     UserColumn,
@@ -65,6 +66,7 @@ def discover(
     engine: EngineName = "local",
     master: Master = None,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -84,7 +86,8 @@ def discover(
     on_stdout = out == STDOUT
     if as_json and on_stdout:
         raise ParameterError("--json and truths on standard output exclude each other: add -o PATH")
-    with working_on(engine, master, threads, bar=not (on_stdout and sys.stdout.isatty())) as chosen:
+    bar = not (on_stdout and sys.stdout.isatty())
+    with working_on(engine, master, threads, memory, bar=bar, bounded=True) as chosen:
         discovered = discover_truths(
             claims,
             out=out,

@@ -31,7 +31,7 @@ Master = Annotated[
 Memory = Annotated[
     str | None,
     typer.Option(
-        help="--engine local: how much to use, like 4GiB [half of what is free].",
+        help="--engine local: how much to use, like 4GiB [most of what is free].",
         metavar="SIZE",
         show_default=False,
     ),

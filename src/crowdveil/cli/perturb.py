@@ -11,8 +11,10 @@ import typer
 
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
 from crowdveil.cli.options import (
+    EngineName,
     Force,
     Json,
+    Master,
     ObjectColumn,
     Seed,
     Threads,
@@ -86,6 +88,8 @@ def perturb(
     user: UserColumn = None,
     value: ValueColumn = None,
     seed: Seed = None,
+    engine: EngineName = "local",
+    master: Master = None,
     threads: Threads = None,
     force: Force = False,
     as_json: Json = False,
@@ -100,7 +104,7 @@ def perturb(
 
     Example: crowdveil perturb claims.csv -o noisy.parquet --epsilon 1 --range 0:10
     """
-    from crowdveil.cli.console import announce_compiling, say, say_json, warn, warn_outside, working
+    from crowdveil.cli.console import announce_compiling, say, say_json, warn, warn_outside, working_on
     from crowdveil.files.writing import STDOUT
     from crowdveil.operations.perturb import NoisyClaims, Request
     from crowdveil.operations.perturb import perturb as perturb_file
@@ -118,8 +122,8 @@ def perturb(
     request = Request(claims, str(mechanism), limits, epsilon, options, objects, users, columns, seed)
     account = account_of(ledger, dataset, claims, budget)
     announce_compiling()
-    with working(threads, bar=not (out == STDOUT and sys.stdout.isatty())) as engine:
-        result = perturb_file(request, account, out, force=force, engine=engine)
+    with working_on(engine, master, threads, bar=not (out == STDOUT and sys.stdout.isatty())) as chosen:
+        result = perturb_file(request, account, out, force=force, engine=chosen)
     for message in result.warnings:
         warn(message)
     if isinstance(result, NoisyClaims):

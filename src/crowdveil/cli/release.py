@@ -14,6 +14,7 @@ from crowdveil.cli.options import (
     Force,
     Json,
     Master,
+    Memory,
     ObjectColumn,
     Out,
     Seed,
@@ -71,6 +72,7 @@ def release(
     engine: EngineName = "local",
     master: Master = None,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -114,7 +116,7 @@ def release(
     parameters = parameters_for(method, {name: v for name, v in given.items() if v is not None})
     announce_compiling()
     account = account_of(ledger, dataset, claims, budget)
-    with working_on(engine, master, threads) as chosen:
+    with working_on(engine, master, threads, memory, bounded=True) as chosen:
         released = run(
             claims,
             parameters,

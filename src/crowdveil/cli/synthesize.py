@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from crowdveil.cli.ledger import Budget, Dataset, LedgerFile, account_of
-from crowdveil.cli.options import Force, Json, Seed, Threads
+from crowdveil.cli.options import EngineName, Force, Json, Master, Seed, Threads
 from crowdveil.errors import ParameterError
 from crowdveil.synthesis.registry import METHODS
 
@@ -49,6 +49,8 @@ def synthesize(
     dataset: Dataset = None,
     budget: Budget = None,
     seed: Seed = None,
+    engine: EngineName = "local",
+    master: Master = None,
     threads: Threads = None,
     force: Force = False,
     as_json: Json = False,
@@ -61,7 +63,7 @@ def synthesize(
 
     Example: crowdveil synthesize records.csv -o made.csv --schema schema.json --epsilon 4
     """
-    from crowdveil.cli.console import announce_compiling, randomness, say, say_json, warn, working
+    from crowdveil.cli.console import announce_compiling, randomness, say, say_json, warn, working_on
     from crowdveil.files.writing import STDOUT
     from crowdveil.operations import synthesize as operation
 
@@ -69,7 +71,7 @@ def synthesize(
         raise ParameterError("--json and records on standard output exclude each other: add -o PATH")
     announce_compiling()
     account = account_of(ledger, dataset, records, budget)
-    with working(threads, bar=not (out == STDOUT and sys.stdout.isatty())) as engine:
+    with working_on(engine, master, threads, bar=not (out == STDOUT and sys.stdout.isatty())) as chosen:
         result = operation.synthesize(
             records,
             out,
@@ -83,7 +85,7 @@ def synthesize(
             clamp=clamp,
             rng=randomness(seed),
             force=force,
-            engine=engine,
+            engine=chosen,
         )
     if as_json:
         say_json(result.to_dict())

@@ -7,10 +7,13 @@ of Polars, Arrow and NumPy keep what was freed for a while.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from crowdveil.errors import InputError, ParameterError
 
+USED = 0.8  # of what is free
 WHOLE = 100  # bytes for each claim of a file that is read whole: two names in Polars' columns (16 bytes and
 # their text) and a value, their codes, the order of the layout, and the claims themselves
 POOLED = 40  # bytes for each claim of a pool: users, values, their order, and all of it in that order
@@ -84,3 +87,28 @@ def _in_words(size: int) -> str:
         if size >= 2**power:
             return f"{-(-size // 2**power):,} {unit}"
     return f"{size} bytes"
+
+
+def usable() -> int | None:
+    """Most of the memory that is free, in bytes; None if the system does not tell."""
+    free = [size for size in (_free_here(), _free_in_group()) if size is not None]
+    return int(USED * min(free)) if free else None
+
+
+def _free_here() -> int | None:
+    found = _told("/proc/meminfo", r"MemAvailable: +(\d+) kB")
+    return None if found is None else found * 1024
+
+
+def _free_in_group() -> int | None:
+    """What is left of the limit of this process's control group, as containers have one."""
+    most, used = (_told(f"/sys/fs/cgroup/memory.{name}", r"(\d+)") for name in ("max", "current"))
+    return None if most is None or used is None else max(0, most - used)
+
+
+def _told(path: str, pattern: str) -> int | None:
+    try:
+        found = re.search(pattern, Path(path).read_text(encoding="ascii"))
+    except (OSError, UnicodeDecodeError):
+        return None
+    return None if found is None else int(found[1])
