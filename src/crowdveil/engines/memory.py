@@ -1,7 +1,7 @@
 """How a bound on memory is divided among those who work on what lies on disk.
 
-Names, offsets and numbers by object or user are not counted: they are in memory whatever the bound. Of the
-rest each user takes a small part of the bound, since several are at work at the same time and the allocators
+Names, offsets and numbers by object or user are not counted: they are in memory whatever the bound, names with
+about 250 bytes each while they are learnt. Of the rest each user takes a small part of the bound, since several are at work at the same time and the allocators
 of Polars, Arrow and NumPy keep what was freed for a while.
 """
 
