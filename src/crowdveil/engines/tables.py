@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from threading import Lock, RLock
 from typing import Any
 
@@ -72,8 +72,9 @@ class Room:
         if size > self._left:
             return Spilled(shape, dtype)
         array = np.empty(shape, dtype=dtype)
-        self._take(size)
-        weakref.finalize(array, self._take, -size)
+        if self._left < inf:
+            self._take(size)
+            weakref.finalize(array, self._take, -size)
         return array
 
     def _take(self, size: int) -> None:
