@@ -148,7 +148,7 @@ else:
     import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:
-    read_claims_as_told(sys.argv[1], engine=LocalEngine(1, memory=20_000))
+    read_claims_as_told(sys.argv[1], LocalEngine(1, memory=20_000))
 except CrowdveilError as error:
     print(type(error).__name__, error)
 """

@@ -183,7 +183,7 @@ USED = (
     Mutation(
         "an exact mean of claims where claims come and go",
         "releases/certified.py",
-        "else max(2.0, 2.0 * near.pairs / len(claims.objects))",
+        "else max(2.0, 2.0 * near.pairs / claims.object_count)",
         "else float(claims.counts().mean())",
         (ADD_REMOVE,),
     ),
@@ -218,8 +218,8 @@ USED = (
     Mutation(
         "a refusal that tells the number of claims where claims come and go",
         "releases/certified.py",
-        'return expectation(claims, self, spread) if self.adjacency == "replace-one" else None',
-        "return expectation(claims, self, spread)",
+        'return expectation(claims, self, spread, engine) if self.adjacency == "replace-one" else None',
+        "return expectation(claims, self, spread, engine)",
         (ADD_REMOVE,),
     ),
     Mutation(
@@ -523,8 +523,8 @@ LEDGER = (
     Mutation(
         "a pipe that is known by its path",
         "ledger/names.py",
-        'if source == "-" or (os.access(source, os.F_OK) and not _same(path, source)):',
-        'if source == "-":',
+        "or (os.access(source, os.F_OK) and not _same(path, source)):",
+        "or (source == STDIN):",
         ("ledger/test_ledger_names.py",),
     ),
     Mutation(
@@ -840,8 +840,8 @@ LOCAL = (
     Mutation(
         "a Parquet file whose name is taken for a pattern of names",
         "files/exact_paths.py",
-        "return pl.scan_parquet(_all(source), glob=False, ",
-        "return pl.scan_parquet(_all(source), ",
+        "return pl.scan_parquet(_exactly(source), glob=False, ",
+        "return pl.scan_parquet(_exactly(source), ",
         (EXACT_PATHS,),
     ),
     Mutation(

@@ -35,7 +35,8 @@ def dataset_key(name: str | None, source: str) -> str:
     if name is not None:
         return checked(name)
     path = os.path.realpath(source)
-    if source == STDIN or has_no_path(source) or (os.access(source, os.F_OK) and not _same(path, source)):
+    no_path = source == STDIN or has_no_path(source)
+    if no_path or (os.access(source, os.F_OK) and not _same(path, source)):
         what = "standard input" if source == STDIN else f"{source}: this is not a regular file, and"
         raise ParameterError(f"{what} has no path to keep account by: name the data with --dataset NAME")
     return checked(path)
