@@ -80,16 +80,13 @@ def _sweeps(kind: str, size: int) -> Work:
 
 
 def _from_file(name: str, what: str, method: str, size: int, per_object: int, taking: list[str]) -> Work:
+    repeats = 3 if size <= 10_000_000 and per_object == PER_OBJECT else 1
+    count = size // per_object
     contestants = tuple(
-        Contestant(where, OURS, what, {"method": method, **WHERE[where]}, check=_ALL, repeats=_repeats(size))
+        Contestant(where, OURS, what, {"method": method, **WHERE[where]}, check=_ALL, repeats=repeats)
         for where in taking
     )
-    count = size // per_object
     return Work(name, _file_of(per_object), count, "objects", contestants, 100, baseline=LOCAL)
-
-
-def _repeats(size: int) -> int:
-    return 3 if size <= 10_000_000 else 1
 
 
 def _file_of(per_object: int) -> Any:

@@ -26,6 +26,7 @@ from crowdveil.engines.engine import (
 from crowdveil.engines.spark import users
 from crowdveil.engines.spark.blocks import Table, UsersTable, exchanged, numbered, single, zipped
 from crowdveil.engines.spark.cluster import Cluster
+from crowdveil.engines.spark.sharing import block_of
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -69,11 +70,12 @@ def summed(
     table: Table, size: int, add: Callable[..., Any], shared: Any, parts: Sequence[Part]
 ) -> tuple[Ints, dict[int, tuple[Array, ...]]]:
     """Totals over all blocks, and what `add` returned for each partition."""
-    totals = _totals(table, size, add, shared, parts, alike=True)
-    if totals.getNumPartitions() <= FEW_TOTALS:
-        found = totals.reduce(_together)
-    else:
-        found = totals.treeReduce(_together)
+    for blocks in table.cluster.ways(table):
+        totals = _totals(table, blocks, size, add, shared, parts, alike=True)
+        few = totals.getNumPartitions() <= FEW_TOTALS
+        found = totals.reduce(_together) if few else totals.treeReduce(_together)
+        if found[0] is not None:
+            break
     return found[0], found[2]
 
 
@@ -88,7 +90,7 @@ def summed_by_user(
     if table.routes is None:
         return summed(table, width * table.user_count, add, shared, parts)
     ends = table.user_ends
-    totals = _totals(table, width, add, shared, parts)
+    totals = _totals(table, table.blocks, width, add, shared, parts)
 
     def returned(source: int, total: Any) -> Iterator[tuple[int, Any]]:
         """To each range of users the block's totals of them; to one range what was returned for the block."""
@@ -119,6 +121,7 @@ def summed_by_user(
 
 def _totals(
     table: Table,
+    blocks: RDD[Any],
     size: int,
     add: Callable[..., Any],
     shared: Any,
@@ -128,14 +131,19 @@ def _totals(
 ) -> RDD[Any]:
     """For each block its totals, its list of users, and by block what `add` returned.
 
-    All totals have `size` numbers if they are `alike`, otherwise as many for each user of the block.
+    All totals have `size` numbers if they are `alike`, otherwise as many for each user of the block. There
+    are none for a block that is not where `blocks` tell.
     """
     sent = _Sent.of(table.cluster, shared)
-    given, together = _given(table, parts)
+    given, together = _given(table, parts, blocks)
     firsts = table.firsts
 
-    def total(part: int, found: Iterable[tuple[Block | None, Sequence[Any]]]) -> Iterator[Any]:
-        for block, own in found:
+    def total(part: int, found: Iterable[tuple[Any, Sequence[Any]]]) -> Iterator[Any]:
+        for place, own in found:
+            is_there, block = block_of(place)
+            if not is_there:
+                yield None, None, {}
+                continue
             listed = _NOBODY if alike else users.listed(block)
             totals = np.zeros(size if alike else size * listed.size, dtype=np.int64)
             arrays: dict[int, tuple[Array, ...]] = {}
@@ -150,6 +158,8 @@ def _totals(
 
 
 def _together(one: Any, other: Any) -> Any:
+    if one[0] is None or other[0] is None:
+        return None, None, {}
     return one[0] + other[0], None, one[2] | other[2]
 
 
@@ -218,7 +228,7 @@ class _Given:
         ]
 
 
-def _given(table: Table, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
+def _given(table: Table, parts: Sequence[Part], blocks: RDD[Any] | None = None) -> tuple[_Given, RDD[Any]]:
     """Where blocks find their parts, and an RDD of (block, tuples of arrays)."""
     by_user: dict[int, Any] = {}
     by_object: dict[int, Any] = {}
@@ -253,7 +263,7 @@ def _given(table: Table, parts: Sequence[Part]) -> tuple[_Given, RDD[Any]]:
         else:
             assert isinstance(part, ByClaim | ByValue)
             raise TypeError("numbers by claim or value stay with the blocks")
-    return _Given(by_user, by_object, places, names), zipped(table.blocks, rdds)
+    return _Given(by_user, by_object, places, names), zipped(blocks or table.blocks, rdds)
 
 
 def _packed(names: pl.Series) -> Array:

@@ -16,11 +16,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from crowdveil.engines.engine import Array, Progress
 from crowdveil.engines.local import silent
+from crowdveil.engines.spark.sharing import Sharing
 from crowdveil.engines.spark.writing import check_place
 from crowdveil.errors import EngineError, MissingExtra, ParameterError
 from crowdveil.version import __version__
@@ -53,6 +55,7 @@ class Cluster:
         self.progress = progress
         self._sent: OrderedDict[tuple[str, tuple[int, ...], bytes], Any] = OrderedDict()
         self._bytes = 0
+        self._sharing: WeakKeyDictionary[Any, Sharing] = WeakKeyDictionary()
 
     @property
     def context(self) -> SparkContext:
@@ -74,6 +77,11 @@ class Cluster:
             self._bytes -= np.dtype(kind).itemsize * int(np.prod(shape))
             oldest.unpersist()  # workers fetch it again if they must
         return self._sent[key]
+
+    def ways(self, table: Any) -> Iterator[Any]:
+        """Where to look for a table's blocks, one after the other (`sharing.py`)."""
+        sharing = self._sharing.setdefault(table, Sharing(table.blocks))
+        return sharing.ways([each.name for each in self._sharing.values()])
 
     def __enter__(self) -> Self:
         return self

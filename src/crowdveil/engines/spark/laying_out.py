@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 CLAIMS_PER_BLOCK = 3_000_000
 MOST_BROADCAST = 2_000_000  # users: with more, a block gets the numbers of its own users only
-FEWEST_BLOCKS = 2  # for each core
 NAMES_OF_A_BLOCK = 200  # from which the ranges of users follow
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_INTEGERS, "float", "double")
@@ -74,8 +73,7 @@ def lay_out(
 
 def _parts(rows: int, cores: int) -> int:
     """How many blocks: a multiple of the cores, so that all of them finish together."""
-    rounds = max(FEWEST_BLOCKS, -(-rows // (CLAIMS_PER_BLOCK * cores)))
-    return cores * rounds
+    return cores * max(1, -(-rows // (CLAIMS_PER_BLOCK * cores)))
 
 
 # --- checks -------------------------------------------------------------------------------------------------
