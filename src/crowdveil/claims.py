@@ -257,7 +257,7 @@ class ClaimsByUser:
         """The names of the objects, ascending."""
         return self.claims.objects
 
-    def returned(self, numbers: NDArray[Any]) -> NDArray[Any]:
+    def returned(self, numbers: Any) -> Any:
         """Numbers by claim of this table, in the order in which `claims` has its claims."""
         there = np.empty_like(numbers)
         there[self.order] = numbers

@@ -332,3 +332,15 @@ KINDS: dict[str, pl.DataFrame] = {
 @pytest.mark.parametrize("name", KINDS)
 def test_columns_of_every_kind_give_the_same_claims(name: str) -> None:
     same_claims(laid_out(KINDS[name], 192 * 9), at_once(KINDS[name]))
+
+
+@pytest.mark.parametrize("memory", BOUNDS)
+def test_claims_by_user_and_back(memory: int, tmp_path: Path) -> None:
+    claims = crowd()
+    here, there = claims.by_user(), stored(claims, tmp_path, memory).by_user()
+    assert here.offsets.tolist() == there.offsets.tolist()
+    for name in ("order", "user_codes", "values"):
+        assert getattr(here, name)[:].tolist() == getattr(there, name)[:].tolist()
+    numbers = np.sqrt(np.arange(len(claims)))
+    assert here.returned(numbers).tobytes() == there.returned(numbers)[:].tobytes()
+    same_claims(claims.with_values(numbers[::-1].copy()), there.claims.with_values(numbers[::-1].copy()))

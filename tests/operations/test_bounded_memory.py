@@ -5,14 +5,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from crowdveil.engines import LocalEngine
 from crowdveil.errors import InputError
+from crowdveil.files import read_claims_as_told
 from crowdveil.ledger import Ledger
 from crowdveil.operations.discover import discover
+from crowdveil.operations.perturb import Request, perturb
 from crowdveil.operations.release import release
 from crowdveil.operations.spending import Account
 from crowdveil.public_range import Range
@@ -94,6 +97,39 @@ def test_bundles_are_the_same(parameters: ReleaseMethod, table: Path, tmp_path: 
         told.append((files, hidden, pl.read_parquet(out / "claims.parquet").to_dict(as_series=False)))
     assert told[0] == told[1] == told[2]
     assert list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon", "options"),
+    [("laplace", 1.0, {}), ("gaussian-exponential", None, {"lambda2": 0.5, "variance_per_user": True})],
+)
+def test_noisy_claims_are_the_same(
+    mechanism: str,
+    epsilon: float | None,
+    options: dict[str, Any],
+    table: Path,
+    tmp_path: Path,
+    empty: Path,
+) -> None:
+    told = []
+    for memory in MEMORIES:
+        out = tmp_path / f"noisy-{memory}.parquet"
+        request = Request(str(table), mechanism, Range(2.0, 8.0), epsilon, options, seed=3)
+        account = Account(Ledger(tmp_path / f"{memory}.sqlite3"), "d")
+        engine = LocalEngine(2, memory=memory, progress=watching(empty))
+        result = perturb(request, account, str(out), engine=engine).to_dict()
+        certificate = read_claims_as_told(str(out))[1]
+        told.append((result | {"out": None}, pl.read_parquet(out).to_dict(as_series=False), certificate))
+    assert told[0] == told[1] == told[2]
+    assert list(empty.iterdir()) == []
+
+
+def test_what_must_be_in_memory_is_refused_before_it_is_charged(table: Path, tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.sqlite3")
+    request = Request(str(table), "laplace", Range(2.0, 8.0), 1.0, seed=3)
+    with pytest.raises(InputError, match=r"they need 55 KiB \(--memory\): Parquet is written in parts"):
+        perturb(request, Account(book, "d"), str(tmp_path / "n.csv"), engine=LocalEngine(1, memory=9_000))
+    assert not book.path.exists() or not book.statement()[1]
 
 
 def test_no_file_is_left_after_a_refusal(table: Path, tmp_path: Path, empty: Path) -> None:

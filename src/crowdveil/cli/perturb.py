@@ -15,6 +15,7 @@ from crowdveil.cli.options import (
     Force,
     Json,
     Master,
+    Memory,
     ObjectColumn,
     Seed,
     Threads,
@@ -91,6 +92,7 @@ def perturb(
     engine: EngineName = "local",
     master: Master = None,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -122,7 +124,8 @@ def perturb(
     request = Request(claims, str(mechanism), limits, epsilon, options, objects, users, columns, seed)
     account = account_of(ledger, dataset, claims, budget)
     announce_compiling()
-    with working_on(engine, master, threads, bar=not (out == STDOUT and sys.stdout.isatty())) as chosen:
+    bar = not (out == STDOUT and sys.stdout.isatty())
+    with working_on(engine, master, threads, memory, bar=bar, bounded=True) as chosen:
         result = perturb_file(request, account, out, force=force, engine=chosen)
     for message in result.warnings:
         warn(message)

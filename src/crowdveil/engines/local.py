@@ -36,7 +36,7 @@ from crowdveil.engines.engine import (
 )
 from crowdveil.engines.memory import Memory
 from crowdveil.engines.parquet import ParquetTable
-from crowdveil.engines.stored import StoredClaims
+from crowdveil.engines.stored import StoredClaims, StoredClaimsByUser
 from crowdveil.engines.tables import (
     ClaimsTable,
     LocalTable,
@@ -256,7 +256,7 @@ class LocalEngine:
         count, claims = len(table.objects), int(table.offsets[-1])
         if operations is None:
             operations = float(np.square(np.diff(table.offsets), dtype=np.float64).sum()) if claims else inf
-        if isinstance(table, StoredClaims):
+        if isinstance(table, StoredClaims | StoredClaimsByUser):
             size = self._light(claims) if operations <= claims else CLAIMS_PER_BLOCK
             both = list(table.blocks(min(size, table.memory.claims_of_block(self._threads))))
             self._on_threads(stage, both, lambda each: work(block_of(table, *each)))

@@ -73,6 +73,14 @@ class Memory:
                 f"they need {_in_words(claims * LAID_OUT)} (--memory)"
             )
 
+    def check_whole(self, claims: int) -> None:
+        """Refuse so many claims at once, if they do not fit."""
+        if not self.holds(claims):
+            raise InputError(
+                f"these claims do not fit in memory at once; they need {_in_words(claims * WHOLE)} "
+                "(--memory): Parquet is written in parts (-o NAME.parquet)"
+            )
+
     def check_pool(self, claims: int) -> None:
         """Refuse a pool of so many claims, which are one object, if they do not fit."""
         if claims * POOLED > self.bytes:

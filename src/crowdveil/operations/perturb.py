@@ -203,9 +203,13 @@ def _perturb_claims(
 ) -> NoisyClaims:
     description = request.describe()
     mechanism: ClaimMechanism = description.build()
-    if place is not None and is_parquet(out):
+    in_parts = place is not None and is_parquet(out)
+    if engine.writes_folders and not in_parts:
+        raise ParameterError("--engine spark writes Parquet: give -o a name that ends in .parquet")
+    if place is not None and in_parts:
         engine.check_place(place.drafts[-1])
     claims, warned = _read(request, engine)
+    claims = claims if in_parts else claims.here()  # refuses what does not fit in memory
     most = most_claims_of_a_user(claims)
     mechanism.promise("user", most)  # refuses too many claims of a user
     key = account.key(seeded=request.seed is not None)  # refuses one that cannot be used
@@ -227,7 +231,7 @@ def _report_cells(
         "users": None if request.users is None else read_names(request.users),
     }
     claims, warned = _read(request, engine)
-    answers = Answers.from_claims(claims, domain, **lists)
+    answers = Answers.from_claims(claims.here(), domain, **lists)
     description = request.describe(users=len(answers.users), objects=len(answers.objects))
     mechanism: CellMechanism = description.build()
     mechanism.check(answers)

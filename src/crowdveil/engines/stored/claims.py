@@ -11,6 +11,7 @@ import numpy as np
 from crowdveil.arrays import Codes, Flags, Ints, frozen
 from crowdveil.claims import Claims, listed_names
 from crowdveil.engines.memory import Memory
+from crowdveil.engines.stored.by_user import StoredClaimsByUser
 from crowdveil.engines.stored.caps import Cap
 from crowdveil.engines.stored.spilled import Spilled
 from crowdveil.errors import ParameterError
@@ -95,6 +96,28 @@ class StoredClaims(Claims):
         """All claims as claims about one object of this name, in memory if they fit there."""
         self.memory.check_pool(len(self))
         return self._in_memory().pooled(name)
+
+    def here(self) -> Claims:
+        """The claims in memory, if they fit there."""
+        self.memory.check_whole(len(self))
+        return self._in_memory()
+
+    def by_user(self) -> StoredClaimsByUser:
+        """The claims by user; those of a user in the order of objects."""
+        return StoredClaimsByUser.of(self)
+
+    def with_values(self, values: Any) -> StoredClaims:
+        """The same claims with other values, laid out by these; equal ones in the order of users' names."""
+        to = _Room(len(self))
+        for first, last, codes in self.codes_in_passing():
+            begin, end = self.offsets[first], self.offsets[last]
+            offsets = self.offsets[first : last + 1] - begin
+            owners = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(offsets))
+            laid_out = np.empty(codes.size, dtype=np.int32), np.empty(codes.size)
+            layout.lay_out(owners, codes, values[begin:end], offsets, self.user_count, *laid_out)
+            layout.sort_values(offsets, *laid_out)
+            to.put(*laid_out)
+        return self._with(to, self.objects, self.counts())
 
     def joined(self, more: Claims) -> Claims:  # noqa: ARG002
         """Claims on disk are not joined with others."""
