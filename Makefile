@@ -65,7 +65,7 @@ js: setup js-packages
 	$(BIN)/python -m pytest -n 2 tests/clients_js
 
 audit: setup
-	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/operations tests/planning tests/campaigns tests/service tests/client tests/clients_js
+	$(BIN)/python -m pytest -n 2 -m slow_audit --dist loadgroup tests/audit tests/engines tests/operations tests/planning tests/campaigns tests/service tests/client tests/clients_js
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py
