@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from polars.testing import assert_frame_equal
 from crowdveil.claims import Claims
 from crowdveil.engines import Engine, LocalEngine
 from crowdveil.engines.spark import SparkEngine
-from crowdveil.errors import CrowdveilError, InputError, OutputError, ParameterError
+from crowdveil.engines.spark.blocks import sealed
+from crowdveil.errors import CrowdveilError, EngineError, InputError, OutputError, ParameterError
 from crowdveil.files.certificates import read_certificate
 from crowdveil.ledger import Ledger
 from crowdveil.operations.discover import discover
+from crowdveil.operations.perturb import Request, perturb
 from crowdveil.operations.release import release
 from crowdveil.operations.spending import Account
+from crowdveil.public_range import Range
 from crowdveil.randomness import seeded
+from crowdveil.releases.certified import Certified
 from every_method import RELEASED, crowd
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -167,11 +172,18 @@ def _missing(_: pl.DataFrame, __: Path) -> str:
 
 def _folder(_: pl.DataFrame, path: Path) -> str:
     path.mkdir()
-    return "not Parquet that Spark can read"
+    return "is a folder without Parquet files"
+
+
+def _tabs(frame: pl.DataFrame, path: Path) -> str:
+    frame.with_columns(
+        user=pl.when(pl.int_range(pl.len()) < 2).then(pl.lit("\t\u00a0")).otherwise("user")
+    ).write_parquet(path)
+    return "column 'user' has an empty name in 2 rows"
 
 
 REFUSED: list[Callable[[pl.DataFrame, Path], str]] = [
-    *(_no_column, _text, _no_name, _blank, _empty, _nan, _twice, _none, _csv, _missing, _folder)
+    *(_no_column, _text, _no_name, _blank, _tabs, _empty, _nan, _twice, _none, _csv, _missing, _folder)
 ]
 
 
@@ -195,6 +207,90 @@ def test_bad_input_is_one_line_and_costs_nothing(
     assert len(str(refused.value)) < len(str(tmp_path)) + 150
     assert not book.path.exists() or not book.statement(None)[1]
     assert not list(tmp_path.glob("out*"))
+
+
+COMING_AND_GOING = Certified(
+    4.0, Range(0.0, 10.0), unit="user", cap=3, adjacency="add-remove", objects=(1, 2, 3, 40)
+)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_where_claims_come_and_go_a_bundle_looks_the_same_however_few_there_are(
+    count: int, pooled: bool, spark: SparkEngine, book: Ledger, tmp_path: Path
+) -> None:
+    source = tmp_path / "claims.parquet"
+    kinds = {"object": pl.Int64, "user": pl.Int64, "value": pl.Float64}
+    rows = [(1 + number % 3, number, 5.0 + number) for number in range(count)]
+    pl.DataFrame(rows, schema=kinds, orient="row").write_parquet(source)
+    method = replace(COMING_AND_GOING, pooled=True, objects=None) if pooled else COMING_AND_GOING
+    for name, engine in (("here", LocalEngine()), ("there", spark)):
+        release(
+            *(str(source), method, tmp_path / name, Account(book, "x")),
+            rng=seeded(1),
+            engine=engine,
+            insist=True,
+        )
+    here, there = tmp_path / "here", tmp_path / "there"
+    assert [path.name for path in (there / "claims.parquet").iterdir()] == ["part-000000000000.parquet"]
+    (part,) = (there / "claims.parquet").iterdir()
+    assert_frame_equal(pl.read_parquet(part), pl.read_parquet(here / "claims.parquet"))
+    assert without_files(there / "certificate.json") == without_files(here / "certificate.json")
+    assert (there / "public.html").read_bytes() == (here / "public.html").read_bytes()
+
+
+def test_files_follow_from_rows_and_not_from_blocks(
+    parquet: Path, spark: SparkEngine, book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowdveil.engines.spark.writing.ROWS_OF_A_FILE", 200)
+    names = []
+    for size in (10, 100, 3_000_000):
+        monkeypatch.setattr("crowdveil.engines.spark.laying_out.CLAIMS_PER_BLOCK", size)
+        out = tmp_path / str(size)
+        release(str(parquet), RELEASED["basic"], out, Account(book, "x"), rng=seeded(1), engine=spark)
+        names.append({path.name: path.read_bytes() for path in (out / "claims.parquet").iterdir()})
+    assert names[0] == names[1] == names[2]
+    assert len(names[0]) == 3
+
+
+def test_rows_beside_a_table_in_parts_are_not_read(
+    parquet: Path, spark: SparkEngine, book: Ledger, tmp_path: Path
+) -> None:
+    noisy = tmp_path / "noisy.parquet"
+    request = Request(str(parquet), "laplace", Range(0.0, 10.0), 1.0, seed=3)
+    perturb(request, Account(book, "x"), str(noisy), engine=spark)
+    discover(str(noisy), out=str(tmp_path / "truths.csv"), engine=spark)
+    for name in ("_x=1.parquet", ".hidden.parquet", "more.parquet"):
+        (noisy / name).write_bytes(next(noisy.iterdir()).read_bytes())
+        for engine in (spark, LocalEngine()):
+            with pytest.raises(InputError, match="its parts"):
+                discover(str(noisy), out=str(tmp_path / "other.csv"), engine=engine)
+        (noisy / name).unlink()
+
+
+def test_labels_may_have_any_column_names(spark: SparkEngine, tmp_path: Path) -> None:
+    source = tmp_path / "labels.parquet"
+    labels = [9007199254740993, 9007199254740992, 9007199254740993]
+    pl.DataFrame({"code": [1, 1, 1], "user": [1, 2, 3], "label": labels}).write_parquet(source)
+    for name, engine in (("here", LocalEngine()), ("there", spark)):
+        discover(str(source), out=str(tmp_path / f"{name}.csv"), labels=True, object="code", engine=engine)
+    assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
+
+
+def test_what_changes_while_it_is_read_ends_the_run(spark: SparkEngine, tmp_path: Path) -> None:
+    source = written(crowd(), tmp_path / "claims.parquet")
+
+    def names(_: int) -> pl.Series:
+        return pl.read_parquet(source)["object"]
+
+    there = sealed(spark.cluster.context.parallelize([0], 1).map(names))
+    before = there.collect()[0].to_list()
+    there.unpersist(True)
+    assert there.collect()[0].to_list() == before
+    written(crowd(2), source)
+    there.unpersist(True)
+    with pytest.raises(EngineError, match="the input was changed"), spark.cluster.watched("reading"):
+        there.collect()
 
 
 def test_output_that_cannot_be_written_costs_nothing(

@@ -58,6 +58,11 @@ def working_on(
     from crowdveil.engines.spark import SparkEngine, connected
 
     with progress_shown(bar=bar) as show, connected(master or EVERY_CORE, progress=show) as cluster:
+        if cluster.unprotected:
+            warn(
+                f"{' and '.join(cluster.unprotected)}: not set. Whoever reaches this cluster's network can "
+                "read the raw claims, and the key of the draws (docs/scaling.md)"
+            )
         yield SparkEngine(cluster)
 
 

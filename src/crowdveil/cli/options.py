@@ -41,7 +41,6 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard 
 Out = Annotated[Path, typer.Option("-o", "--out", help="Where to write.", metavar="PATH")]
 
 
-LEAST_MEMORY = 64 * 2**20
 _UNITS = {"": 1, "b": 1} | {
     f"{letter}{ending}": base**power
     for power, letter in enumerate("kmgt", start=1)
@@ -55,7 +54,9 @@ def parse_memory(text: str | None) -> int | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]*)", text.strip().lower())
     size = 0 if found is None else int(float(found[1]) * _UNITS.get(found[2], 0))
-    if size < LEAST_MEMORY:
+    from crowdveil.engines.memory import LEAST
+
+    if size < LEAST:
         raise ParameterError(f"--memory takes a size of at least 64MiB, like 4GiB or 500MB, not {text!r}")
     return size
 

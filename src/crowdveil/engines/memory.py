@@ -14,6 +14,7 @@ from pathlib import Path
 
 from crowdveil.errors import InputError, ParameterError
 
+LEAST = 64 * 2**20
 USED = 0.8  # of what is free
 WHOLE = 100  # bytes for each claim of a file that is read whole: two names in Polars' columns (16 bytes and
 # their text) and a value, their codes, the order of the layout, and the claims themselves
@@ -101,7 +102,7 @@ def _in_words(size: int) -> str:
 def usable() -> int | None:
     """Most of the memory that is free, in bytes; None if the system does not tell."""
     free = [size for size in (_free_here(), _free_in_group()) if size is not None]
-    return int(USED * min(free)) if free else None
+    return max(LEAST, int(USED * min(free))) if free else None
 
 
 def _free_here() -> int | None:
@@ -112,7 +113,11 @@ def _free_here() -> int | None:
 def _free_in_group() -> int | None:
     """What is left of the limit of this process's control group, as containers have one."""
     most, used = (_told(f"/sys/fs/cgroup/memory.{name}", r"(\d+)") for name in ("max", "current"))
-    return None if most is None or used is None else max(0, most - used)
+    if most is None or used is None:
+        return None
+    kinds = ("inactive_file", "active_file")  # pages of files, which the system takes back when it needs them
+    pages = sum(_told("/sys/fs/cgroup/memory.stat", rf"(?m)^{kind} (\d+)") or 0 for kind in kinds)
+    return max(0, most - used + pages)
 
 
 def _told(path: str, pattern: str) -> int | None:

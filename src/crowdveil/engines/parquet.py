@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import polars as pl
 
+ROWS_OF_A_GROUP = 2**17  # so that a file has the same bytes, whatever the memory
+
 
 class ParquetTable:
     """A Parquet file that is written table by table."""
@@ -24,16 +26,25 @@ class ParquetTable:
             self._writer.close()
 
     def written(self, tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """The same tables, each of which is written before whoever asked looks at it."""
+        """The same tables, which are written in groups of `ROWS_OF_A_GROUP`, however many rows each has."""
+        waiting: pl.DataFrame | None = None
+        for table in tables:
+            waiting = table if waiting is None else pl.concat([waiting, table])
+            while waiting.height > ROWS_OF_A_GROUP:
+                self._write(waiting[:ROWS_OF_A_GROUP])
+                waiting = waiting[ROWS_OF_A_GROUP:]
+            yield table
+        if waiting is not None:
+            self._write(waiting)
+
+    def _write(self, table: pl.DataFrame) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        for table in tables:
-            part = table.to_arrow()
-            if self._writer is None:
-                schema = part.schema.with_metadata(self._metadata) if self._metadata else part.schema
-                self._writer = ParquetWriter(self._path, schema, compression="zstd")
-            self._writer.write_table(part)
-            yield table
+        group = table.to_arrow()
+        if self._writer is None:
+            schema = group.schema.with_metadata(self._metadata) if self._metadata else group.schema
+            self._writer = ParquetWriter(self._path, schema, compression="zstd")
+        self._writer.write_table(group, row_group_size=ROWS_OF_A_GROUP)
 
     def add(self, metadata: Mapping[str, str]) -> None:
         """Metadata that are known at the end."""

@@ -47,6 +47,10 @@ def keep_apart(
                 raise OutputError(f"{out}: would replace {name}; choose another place")
             if any(_same(out, folder) for folder in (*path.absolute().parents, *_real(path).parents)):
                 raise OutputError(f"{out}: holds {name}; choose another place")
+            if path.is_dir() and any(
+                _same(path, folder) for folder in (*out.absolute().parents, *_real(out).parents)
+            ):
+                raise OutputError(f"{out}: lies in {name}; choose another place")
     for out, other in combinations(written, 2):
         if _same(out, other):
             raise OutputError(f"{out}: is asked for twice; each output needs a place of its own")

@@ -35,6 +35,7 @@ from crowdveil.signing import SigningKey
 from crowdveil.sources import STDIN
 
 KEY = "crowdveil"  # of the Parquet metadata
+NO_ROWS = frozenset({"_SUCCESS", "_metadata", "_common_metadata"})  # what other programs leave in folders
 PARTS = "parts"  # the entry of a certificate's contents with the digests of the rows of parts, by name
 BESIDE = (".mechanism.json", ".promise.json")  # after the name of a CSV file of noisy claims, of records
 LARGEST_FILE = 2**26  # reports name all of their objects
@@ -215,7 +216,7 @@ def _in_parts(folder: Path, source: str) -> Checked | None:
         checked = read_text(text, source)
         digests = on_threads(lambda number: rows_of_parquet(parts[number]), len(parts))
         found = {part.name: each for part, each in zip(parts, digests, strict=True)}
-        besides = any(not path.name.startswith(("_", ".")) for path in {*folder.iterdir()} - {*parts})
+        besides = any(path.name not in NO_ROWS for path in {*folder.iterdir()} - {*parts})
         if besides or checked.certificate.contents.get(PARTS) != found:
             raise InputError(
                 f"{source}: its parts are not those that its certificate tells of: some were changed, added "

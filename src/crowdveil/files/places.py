@@ -57,7 +57,7 @@ class Folder:
     def _may_hold(self, path: Path) -> bool:
         """Whether this is one of the files, or a table in parts."""
         parts = path.iterdir() if path.is_dir() and not path.is_symlink() else ()
-        return path.name in self.files and all(PART.fullmatch(part.name) for part in parts)
+        return path.name in self.files and all(map(_is_part, parts))
 
     def draft(self, path: Path) -> None:
         """An empty folder that only the owner can open."""
@@ -72,7 +72,11 @@ class Parts(Folder):
     files: frozenset[str] = frozenset()
 
     def _may_hold(self, path: Path) -> bool:
-        return PART.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
+        return _is_part(path)
+
+
+def _is_part(path: Path) -> bool:
+    return PART.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,11 @@ class SparkTable:
             path = Path(self.label)
             if not path.exists():
                 raise InputError(f"{self.label}: no such file")
+            if path.is_dir():
+                files = parts_of(path)
+                if not files:
+                    raise InputError(f"{self.label}: is a folder without Parquet files")
+                return tables.table(self._cluster, self.label, files)
             if path.is_file() and path.suffix.lower() in (".csv", ".gz", ".tsv", ".txt"):
                 raise InputError(f"{self.label}: --engine spark reads Parquet, not CSV")
         return tables.table(self._cluster, self.label)
@@ -72,8 +77,8 @@ class SparkTable:
     def labels(self, given: Mapping[str, str | None]) -> Labels:
         """The labels in three columns, named or guessed; the workers hold them."""
         frame, (about, user, value) = self._three(given)
-        frame, choices = tables.with_codes(self._cluster, frame, value, self.label)
-        claims = lay_out(self._cluster, frame, object=about, user=user, value=value, source=self.label)
+        frame, choices = tables.with_codes(self._cluster, frame, (about, user, value), self.label)
+        claims = lay_out(self._cluster, frame, object="object", user="user", value="value", source=self.label)
         return Labels(cast("Claims", claims), choices)
 
     def records(self, schema: Schema, *, clamp: bool = False) -> SparkRecords:

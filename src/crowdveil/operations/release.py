@@ -134,6 +134,7 @@ def release(
         key = account.key(seeded=not rng.private)  # refuses one that cannot be used
         if expected is not None:
             tell(expected.sentence + ("" if expected.useful else ": that is of little use"))
+        hidden = (_outside(raw, parameters), parameters.unlisted(raw), len(raw))
         left_out = parameters.left_out(raw)
         if left_out:
             tell(f"objects of which the cap leaves no claim, and which are not in the release: {left_out:,}")
@@ -145,7 +146,6 @@ def release(
             account, cost, draw=lambda: parameters.draw(claims, rng=rng, engine=engine), write=write
         )
     signer = None if key is None else key.public
-    hidden = (_outside(raw, parameters), parameters.unlisted(raw), len(raw))
     return Released(drawn, out, *hidden, expected, warned, signer)
 
 

@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -14,6 +16,7 @@ import polars as pl
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import Block, RecordBlock
+from crowdveil.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -83,6 +86,48 @@ def kept(rdd: RDD[Any]) -> RDD[Any]:
     held = single(rdd).persist(StorageLevel(True, True, False, True))
     weakref.finalize(held, _forgotten, held._jrdd).atexit = False
     return held
+
+
+CHANGED = "the input was changed while Spark worked on it"
+
+
+def sealed(rdd: RDD[Any]) -> RDD[Any]:
+    """The RDD, kept; an element that must be computed again, and is another one then, ends the run.
+
+    Whoever draws for changed claims from the same streams would tell what has changed.
+    """
+    first = kept(rdd)
+    contents = first.map(_content).collect()
+    same = kept(first.mapPartitionsWithIndex(partial(_unchanged, contents)))
+    same.foreach(_nothing)
+    first.unpersist()
+    return same
+
+
+def _content(element: Any) -> bytes:
+    """A digest of a block, or of a column of names."""
+    hashed = blake2b(digest_size=16)
+    for each in [element] if element is None or isinstance(element, pl.Series) else vars(element).values():
+        if isinstance(each, np.ndarray):
+            hashed.update(f"{each.dtype} {each.shape}".encode())
+            hashed.update(np.ascontiguousarray(each).data)
+        elif isinstance(each, pl.Series):
+            hashed.update(f"{each.dtype} {len(each)}".encode())
+            hashed.update(np.ascontiguousarray(each.hash(0).to_numpy()).data)
+        else:
+            hashed.update(repr(each).encode())
+    return hashed.digest()
+
+
+def _unchanged(contents: Sequence[bytes], part: int, found: Iterable[Any]) -> Iterator[Any]:
+    for element in found:
+        if _content(element) != contents[part]:
+            raise EngineError(CHANGED)
+        yield element
+
+
+def _nothing(_: Any) -> None:
+    """Let a call run for what it does."""
 
 
 def _forgotten(held: Any) -> None:

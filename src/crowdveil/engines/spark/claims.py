@@ -15,7 +15,7 @@ from crowdveil.arrays import Flags, Ints
 from crowdveil.claims import Claims, listed_names, name_hashes
 from crowdveil.engines.engine import Block
 from crowdveil.engines.spark import users
-from crowdveil.engines.spark.blocks import exchanged, kept, owners, single, users_of, zipped
+from crowdveil.engines.spark.blocks import exchanged, kept, owners, sealed, single, users_of, zipped
 from crowdveil.engines.spark.by_user import SparkClaimsByUser
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
@@ -37,24 +37,34 @@ class SparkClaims:
     firsts: list[int]  # the number of each block's first object, and at the end that of all objects
     user_names: RDD[Any]  # for each range of users: their names
     user_ends: Ints  # the ranges of users, by their numbers
+    kinds: tuple[Any, Any]  # of the names of objects and of users
     routes: RDD[Any] | None = None  # with many users: for each range, by block, which of them it asks for
 
     @classmethod
     def of(
-        cls, cluster: Cluster, blocks: RDD[Any], user_names: RDD[Any], user_ends: Ints, *, routed: bool
+        cls,
+        cluster: Cluster,
+        blocks: RDD[Any],
+        user_names: RDD[Any],
+        user_ends: Ints,
+        kinds: tuple[Any, Any],
+        *,
+        routed: bool,
     ) -> SparkClaims:
         """The claims in these blocks, which the workers keep."""
-        blocks = kept(blocks)
+        blocks = sealed(blocks)
         counts = blocks.map(_sizes).collect()
         firsts = [0, *np.cumsum([each.size for each in counts]).tolist()]
         routes = users.routes(blocks, user_ends) if routed else None
         whole = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
-        return cls(cluster, blocks, whole, firsts, user_names, user_ends, routes)
+        return cls(cluster, blocks, whole, firsts, user_names, user_ends, kinds, routes)
 
     def _with(self, blocks: RDD[Any]) -> SparkClaims:
         """The same users' claims in other blocks."""
         routed = self.routes is not None
-        return SparkClaims.of(self.cluster, blocks, self.user_names, self.user_ends, routed=routed)
+        return SparkClaims.of(
+            self.cluster, blocks, self.user_names, self.user_ends, self.kinds, routed=routed
+        )
 
     # --- what they tell ------------------------------------------------------------------------------------
 
@@ -81,7 +91,7 @@ class SparkClaims:
     @cached_property
     def objects(self) -> pl.Series:
         """The names of the objects, ascending, brought to the driver."""
-        return _one_column(self.object_names.collect(), "object")
+        return _one_column(self.object_names.collect(), "object", self.kinds[0])
 
     @property
     def object_names(self) -> RDD[Any]:
@@ -91,7 +101,7 @@ class SparkClaims:
     @cached_property
     def users(self) -> pl.Series:
         """The names of the users, ascending, brought to the driver."""
-        return _one_column(self.user_names.collect(), "user")
+        return _one_column(self.user_names.collect(), "user", self.kinds[1])
 
     def claims_per_user(self) -> Ints:
         """Number of claims of each user."""
@@ -145,7 +155,7 @@ class SparkClaims:
         """The claims about the listed objects only; a listed object may have no claim."""
         beginnings = self.blocks.map(_first_name).collect()
         holders = {part: each for part, each in enumerate(beginnings) if each is not None}
-        names = listed_names(objects, next((each.dtype for each in holders.values()), pl.String))
+        names = listed_names(objects, self.kinds[0])
         cuts = [int(names.search_sorted(each[0])) for each in holders.values()][1:]
         ends = itertools.pairwise([0, *cuts, len(names)])
         listed = {part: names[a:b] for part, (a, b) in zip(holders or [0], ends, strict=True)}
@@ -154,7 +164,8 @@ class SparkClaims:
     def pooled(self, name: str) -> SparkClaims:
         """All claims as claims about one object of this name, in one block."""
         together = exchanged(self.blocks, _all_to_one, 1).map(partial(_pooled, name))
-        return self._with(together if self.routes is None else together.map(users.with_own_list))
+        one = replace(self, kinds=(pl.String, self.kinds[1]))
+        return one._with(together if self.routes is None else together.map(users.with_own_list))
 
     def picked(self, rows: Ints) -> Claims:
         """The claims about a few objects, brought to the driver; users keep their numbers."""
@@ -162,7 +173,7 @@ class SparkClaims:
         blocks = [each for each in found if each is not None]
         offsets = np.concatenate([[0], *(np.diff(each.offsets) for each in blocks)]).cumsum()
         return Claims(
-            _one_column([each.names for each in blocks], "object"),
+            _one_column([each.names for each in blocks], "object", self.kinds[0]),
             self.users,
             offsets.astype(np.int64),
             np.concatenate([np.zeros(0, dtype=np.int32), *(users_of(each) for each in blocks)]),
@@ -170,9 +181,9 @@ class SparkClaims:
         )
 
 
-def _one_column(found: Sequence[pl.Series | None], name: str) -> pl.Series:
-    names = [each for each in found if each is not None]
-    return pl.concat(names).alias(name) if names else pl.Series(name, [], dtype=pl.String)
+def _one_column(found: Sequence[pl.Series | None], name: str, kind: Any) -> pl.Series:
+    names = [each for each in found if each is not None and len(each)]
+    return pl.concat(names).alias(name) if names else pl.Series(name, [], dtype=kind)
 
 
 def _names_of(block: Block | None) -> pl.Series | None:
@@ -271,7 +282,7 @@ def _capped(keep_objects: bool, both: Any) -> Block | None:
     block, (arrays,) = both
     if block is None:
         return None
-    (held,) = arrays
+    held = arrays[0].astype(np.bool_)  # a block without claims got numbers of no kind
     counts = np.bincount(owners(block)[held], minlength=block.size)
     remaining = np.arange(block.size) if keep_objects else np.flatnonzero(counts)
     return _with_claims(block, remaining, held) if remaining.size else None
@@ -312,7 +323,11 @@ def _all_to_one(_: int, block: Block | None) -> Iterator[tuple[int, Any]]:
 
 
 def _pooled(name: str, found: Sequence[tuple[int, Any]]) -> Block:
-    codes, values = (np.concatenate([payload[which] for _, payload in found]) for which in (0, 1))
+    nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
+    codes, values = (
+        np.concatenate([none, *(payload[which] for _, payload in found)])
+        for which, none in enumerate(nothing)
+    )
     order = np.argsort(values, kind="stable")
     offsets = np.array([0, values.size], dtype=np.int64)
     return Block(0, pl.Series("object", [name]), offsets, codes[order], values[order])

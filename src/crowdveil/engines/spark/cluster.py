@@ -22,8 +22,8 @@ import numpy as np
 
 from crowdveil.engines.engine import Array, Progress
 from crowdveil.engines.local import silent
+from crowdveil.engines.spark.blocks import CHANGED
 from crowdveil.engines.spark.sharing import Sharing
-from crowdveil.engines.spark.writing import check_place
 from crowdveil.errors import EngineError, MissingExtra, ParameterError
 from crowdveil.version import __version__
 
@@ -45,6 +45,13 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.python.unix.domain.socket.enabled": "true",
 }
+ON_THIS_MACHINE = {  # nobody else on the network reaches blocks, or the key of draws
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+}
+PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled")
 
 
 class Cluster:
@@ -78,6 +85,12 @@ class Cluster:
             oldest.unpersist()  # workers fetch it again if they must
         return self._sent[key]
 
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Settings without which whoever reaches the network of the cluster can read what passes there."""
+        conf = self.context.getConf()
+        return tuple(name for name in PROTECTION if conf.get(name, "false") != "true")
+
     def ways(self, table: Any) -> Iterator[Any]:
         """Where to look for a table's blocks, one after the other (`sharing.py`)."""
         sharing = self._sharing.setdefault(table, Sharing(table.blocks))
@@ -88,13 +101,9 @@ class Cluster:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """End the session, and the Java process that this one started."""
-        gateway: Any = self.context._gateway
         with suppress(Exception):  # Java may be gone
             self.spark.stop()
-            gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
-        type(self.context)._gateway = type(self.context)._jvm = None
+        _end_java(self.context._gateway)
         ours = None if error is None else _plain_error(error, "the work")
         if ours is not None:
             raise ours from None
@@ -102,6 +111,8 @@ class Cluster:
     def check_place(self, folder: Path) -> None:
         """Raise `OutputError` if some worker does not write into this very folder."""
         if not _is_local(self.context.master):
+            from crowdveil.engines.spark.writing import check_place  # which needs this module
+
             check_place(self.context, folder)
 
     @contextmanager
@@ -156,6 +167,8 @@ def _plain_error(error: BaseException, stage: str) -> EngineError | None:
 
     if not isinstance(error, Py4JError | PySparkException):
         return None
+    if CHANGED in str(error):
+        return EngineError(CHANGED)
     kinds = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception|Failure))\b", str(error), re.MULTILINE)
     why = f" ({kinds[-1]})" if kinds else ""
     return EngineError(f"Spark did not finish: {stage}{why}; the logs of its workers tell why")
@@ -176,8 +189,10 @@ def connected(
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setMaster(master).setAppName("crowdveil")
-    for name, value in (SETTINGS | _memory(master) | dict(settings or {})).items():
+    own = ON_THIS_MACHINE | _memory() if _is_local(master) else {}
+    for name, value in (SETTINGS | own | dict(settings or {})).items():
         conf.set(name, value)
+    gateway = None
     try:
         gateway = launch_gateway(  # type: ignore[no-untyped-call]
             conf=conf, popen_kwargs={"stderr": subprocess.DEVNULL}
@@ -186,23 +201,39 @@ def connected(
         context.setLogLevel("OFF")
         cluster = Cluster(SparkSession(context), progress)
     except Exception:  # whatever Java says: its own words are pages long
+        _end_java(gateway)
         raise ParameterError(
             f"Spark cannot start with --master {master}: is it there, of this PySpark's version, and are "
             "all settings right?"
         ) from None
     if not _is_local(master):
-        _check_workers(context)
+        try:
+            _check_workers(context)
+        except BaseException:
+            cluster.__exit__(None, None, None)
+            raise
     return cluster
+
+
+def _end_java(gateway: Any) -> None:
+    """End the Java process that this one started, if it did."""
+    from pyspark import SparkContext
+
+    with suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        process.wait()
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def _is_local(master: str | None) -> bool:
     return master is not None and master.startswith("local")
 
 
-def _memory(master: str) -> dict[str, str]:
+def _memory() -> dict[str, str]:
     """The memory of Spark, where its workers are in the driver's process."""
-    if not _is_local(master):
-        return {}
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {"spark.driver.memory": f"{max(1024, int(DRIVER_SHARE * whole) >> 20)}m"}
 

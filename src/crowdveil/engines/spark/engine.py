@@ -28,7 +28,7 @@ from crowdveil.engines.memory import Memory
 from crowdveil.engines.spark.blocks import Table, UsersTable, kept
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
-from crowdveil.engines.spark.writing import digested, written
+from crowdveil.engines.spark.writing import Files
 from crowdveil.engines.tables import flattened
 
 
@@ -123,20 +123,20 @@ class SparkEngine:
         rows: Rows,
         *parts: Part,
         path: Path,
-        offsets: Ints,  # noqa: ARG002, a block is a file
+        offsets: Ints,
         metadata: Mapping[str, str] | Seal,
     ) -> None:
-        """Write a folder with a Parquet file for each block, where the workers are."""
+        """Write a folder of Parquet files, where the workers are."""
         path.mkdir(exist_ok=True)
         with self.cluster.watched(stage):
+            files = Files(table, rows, parts, offsets)
             if isinstance(metadata, Seal):
-                told = called(table, digested, (rows, metadata.digest), parts).collect()
-                metadata = metadata.metadata(dict(each for each in told if each is not None))
-            called(table, written, (rows, str(path), dict(metadata)), parts).foreach(_nothing)
+                metadata = metadata.metadata(files.digests(metadata.digest))
+            files.write(path, metadata)
 
     @property
     def writes_folders(self) -> bool:
-        """A folder has a file for each block."""
+        """A folder has files of a few million rows."""
         return True
 
     def check_place(self, folder: Path) -> None:
@@ -178,7 +178,3 @@ def _picked(
         else:
             each = arrays[which]
             yield np.concatenate([each[:0], *(each[begin:end] for begin, end in wanted.get(part, []))])
-
-
-def _nothing(_: Any) -> None:
-    """Let a call run for what it does."""

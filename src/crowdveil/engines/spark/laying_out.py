@@ -14,10 +14,10 @@ import polars as pl
 
 from crowdveil.claims import LARGEST_VALUE, coded
 from crowdveil.engines.engine import Block
-from crowdveil.engines.spark.blocks import exchanged, kept, zipped
+from crowdveil.engines.spark.blocks import exchanged, kept, sealed, zipped
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
-from crowdveil.engines.spark.tables import column_named
+from crowdveil.engines.spark.tables import INTEGERS, column_named
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 CLAIMS_PER_BLOCK = 3_000_000
 MOST_BROADCAST = 2_000_000  # users: with more, a block gets the numbers of its own users only
+BLANK = r"(?U)^\s*$"
 NAMES_OF_A_BLOCK = 200  # from which the ranges of users follow
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_NUMBERS = (*_INTEGERS, "float", "double")
+NUMBERS = (*INTEGERS, "float", "double")
+NAMED = ("object", "user")
+MOST_ROWS = 100_000_000  # of a block, whose cells Arrow and Python pass on
 
 
 def lay_out(
@@ -55,7 +57,12 @@ def lay_out(
     with cluster.watched("grouping"):
         grouped = table.repartitionByRange(parts, "object").mapInArrow(_packed, "block binary")
         laid_out = kept(grouped.rdd.mapPartitions(_unpacked))
-        repeats = sum(laid_out.map(_repeats).collect())
+        refused = laid_out.map(_refused).collect()
+    if any(rows for rows, _ in refused):
+        raise InputError(
+            f"{source}: an object, or a few that workers cannot part, has more than {MOST_ROWS:,} claims"
+        )
+    repeats = sum(repeats for _, repeats in refused)
     if repeats:
         raise InputError(
             f"{source}: one user has several claims about one object; "
@@ -66,7 +73,8 @@ def lay_out(
         routed = int(ends[-1]) > most_broadcast
         if not routed:
             coded_blocks = coded_blocks.map(_for_all)
-        claims = SparkClaims.of(cluster, coded_blocks, names, ends, routed=routed)
+        kinds = tuple(pl.String if dict(table.dtypes)[each] == "string" else pl.Int64 for each in NAMED)
+        claims = SparkClaims.of(cluster, coded_blocks, names, ends, (kinds[0], kinds[1]), routed=routed)
     laid_out.unpersist()
     return claims
 
@@ -91,7 +99,7 @@ def _checked(
             raise InputError(f"{source}: there is no column {column!r}")
     objects, users = (_name(column_named(column), kinds[column], column, source) for column in names[:2])
     value = names[2]
-    if kinds[value] not in _NUMBERS and not kinds[value].startswith("decimal"):
+    if kinds[value] not in NUMBERS and not kinds[value].startswith("decimal"):
         raise InputError(f"{source}: column {value!r} does not hold numbers")
     table = frame.select(
         objects.alias("object"), users.alias("user"), column_named(value).cast("double").alias("value")
@@ -110,7 +118,7 @@ def _checked(
 def _name(column: Column, kind: str, name: str, source: str) -> Column:
     if kind == "string" or kind.startswith(("varchar", "char")):
         return column.cast("string")
-    if kind in _INTEGERS:
+    if kind in INTEGERS:
         return column.cast("bigint")
     raise InputError(f"{source}: names in column {name!r} are neither text nor whole numbers")
 
@@ -123,7 +131,7 @@ def _counted(table: DataFrame, names: Sequence[str], source: str, *, saturate: b
     value, called = sql.col("value"), dict(zip(("object", "user", "value"), names, strict=True))
     tests = [
         *((column, "has no name", sql.col(column).isNull()) for column in ("object", "user")),
-        *((column, "has an empty name", sql.trim(sql.col(column)) == "") for column in texts),
+        *((column, "has an empty name", sql.col(column).rlike(BLANK)) for column in texts),
         ("value", "is empty", value.isNull()),
         ("value", "is NaN", sql.isnan(value)),
     ]
@@ -152,10 +160,21 @@ def _normalized(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _packed(batches: Iterable[Any]) -> Iterator[Any]:
-    """One block from all rows of a partition, with the names of its users; or how many rows repeat others."""
+    """One block from all rows of a partition, with the names of its users; or how many rows repeat others.
+
+    A number below 0 tells that there are too many rows.
+    """
     import pyarrow as pa
 
-    rows = [batch for batch in batches if batch.num_rows]
+    rows, count = [], 0
+    for batch in batches:
+        count += batch.num_rows
+        if count > MOST_ROWS:
+            data = pa.array([pickle.dumps(-count)], pa.binary())
+            yield pa.RecordBatch.from_arrays([data], ["block"])
+            return
+        if batch.num_rows:
+            rows.append(batch)
     if not rows:
         return
     table = pl.DataFrame(pa.Table.from_batches(rows))
@@ -179,8 +198,11 @@ def _unpacked(rows: Iterable[Any]) -> Iterator[Any]:
     yield found[0] if found else None
 
 
-def _repeats(packed: Any) -> int:
-    return packed if isinstance(packed, int) else 0
+def _refused(packed: Any) -> tuple[int, int]:
+    """How many rows were too many to lay out, and how many repeat others."""
+    if not isinstance(packed, int):
+        return 0, 0
+    return (-packed, 0) if packed < 0 else (0, packed)
 
 
 # --- users: ranges of names number them ---------------------------------------------------------------------
@@ -191,7 +213,7 @@ def _with_codes(packed: RDD[Any]) -> tuple[RDD[Any], RDD[Any], Any]:
     parts = packed.getNumPartitions()
     bounds = _bounds(packed.map(_some_names).collect(), parts)
     asked = kept(exchanged(packed, partial(_asked, bounds), parts))
-    names = kept(asked.map(_distinct))
+    names = sealed(asked.map(_distinct))
     ends = np.concatenate([[0], np.cumsum(names.map(len).collect())]).astype(np.int64)
     answers = exchanged(zipped(asked, [names]), partial(_answered, ends), parts)
     return zipped(packed, [answers]).map(_coded), names, ends

@@ -21,7 +21,7 @@ from crowdveil.columns import EMPTY, coded_cells, outside_domain, plain_name
 from crowdveil.engines.spark.blocks import kept
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.engines.spark.records import Piece, SparkRecords
-from crowdveil.engines.spark.tables import column_named
+from crowdveil.engines.spark.tables import INTEGERS, column_named
 from crowdveil.errors import InputError
 from crowdveil.records import Schema
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _FLOATS = ("float", "double")
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_USABLE = ("string", "varchar", "char", "boolean", "date", "decimal", "void", *_INTEGERS, *_FLOATS)
+_USABLE = ("string", "varchar", "char", "boolean", "date", "decimal", "void", *INTEGERS, *_FLOATS)
 _FILE, _ROW = "_metadata.file_path", "_metadata.row_index"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdveil.arrays import Codes, Ints
 from crowdveil.engines.engine import RECORDS_TOGETHER, RecordBlock
-from crowdveil.engines.spark.blocks import exchanged, kept, zipped
+from crowdveil.engines.spark.blocks import exchanged, kept, sealed, zipped
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.errors import EngineError
 from crowdveil.records import Schema
@@ -51,7 +51,7 @@ class SparkRecords:
             complete = all(laid_out.map(_is_complete).collect())
         if not complete:
             raise EngineError("the records changed while Spark read them")
-        return cls(cluster, schema, laid_out, firsts)
+        return cls(cluster, schema, sealed(laid_out), firsts)
 
     def __len__(self) -> int:
         return self.firsts[-1]

@@ -2,8 +2,7 @@
 
 Spark hands a block to a worker as bytes through a socket, which takes longer than a sweep over it. So once a
 table is summed over again, its blocks are put into memory files without a name, each held open by the worker
-that made it. A task opens the file through that worker's entry in /proc. The files end with the workers: no
-claim outlives them, and none is on a disk.
+that made it. A task opens the file through that worker's entry in /proc. The files end with the workers.
 
 This is a short cut and no more: where a file is not found, because its worker ended or the task runs on
 another machine, the call is made again with the blocks that Spark keeps. Results are sums of whole numbers,
@@ -26,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 from crowdveil.engines.memory import usable
 from crowdveil.engines.spark.blocks import kept
+from crowdveil.engines.threads import cores
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
 NAME = "crowdveil-block"
-SHARE = 0.5  # of the memory that is free on a machine: a larger block is not put there
+SHARE = 0.5  # of the memory that is free on a machine, for all its cores: larger blocks are not put there
 ALIGNED = 64  # bytes, as the loops like their arrays
 MOST_MISSES = 2  # after which blocks come from Spark for good
 MARK = 16  # random bytes at the beginning, by which a file is known
@@ -46,13 +46,14 @@ class Sharing:
         self._blocks = blocks
         self._shared: RDD[Any] | None = None
         self._calls = self._misses = 0
-        self.name = secrets.token_hex(8)
+        self.name = ""  # of what is in memory, if anything is
 
     def ways(self, alive: Iterable[str]) -> Iterator[RDD[Any]]:
         """Where to look first, and where all blocks are; workers let go of tables that are not `alive`."""
         self._calls += 1
         if self._calls > 1 and self._misses < MOST_MISSES:
             if self._shared is None:
+                self.name = secrets.token_hex(8)
                 self._shared = kept(
                     self._blocks.mapPartitions(partial(_into_memory, self.name, frozenset(alive)))
                 )
@@ -116,14 +117,14 @@ def _put(name: str, block: Any) -> InMemory:
     for part in parts:
         ends.append(_aligned(ends[-1] if ends else 0) + part.nbytes)
     free = usable()
-    if free is not None and ends[-1] > SHARE * free:
+    if free is not None and ends[-1] > SHARE * free / cores():
         return InMemory(_machine(), 0, 0, mark, tuple(ends))
     with suppress(OSError, AttributeError):  # a system without such files
         descriptor = os.memfd_create(NAME, os.MFD_CLOEXEC)
+        _held.setdefault(name, []).append(descriptor)
         os.ftruncate(descriptor, ends[-1])
         for part, end in zip(parts, ends, strict=True):
             _write(descriptor, part, end - part.nbytes)
-        _held.setdefault(name, []).append(descriptor)
         return InMemory(_machine(), os.getpid(), descriptor, mark, tuple(ends))
     return InMemory(_machine(), 0, 0, mark, tuple(ends))
 

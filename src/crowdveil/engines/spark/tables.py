@@ -18,18 +18,23 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MOST_LABELS = 10_000  # distinct ones
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+INTEGERS = ("tinyint", "smallint", "int", "bigint")  # of Spark, as its tables call them
 
 
-def table(cluster: Cluster, source: str) -> DataFrame:
-    """The table that `source` names: `table:NAME`, or the path of a Parquet file or of a folder of these."""
+def table(cluster: Cluster, source: str, files: Sequence[Path] | None = None) -> DataFrame:
+    """The table that `source` names: `table:NAME`, an address, or the path of a Parquet file.
+
+    With `files` it is in these; `source` is what errors call it.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
+        if not has_no_path(source):
+            return cluster.spark.read.parquet(*(_exactly(file) for file in files or [Path(source)]))
         if source.startswith(TABLE):
             return cluster.spark.table(source.removeprefix(TABLE))
-        return cluster.spark.read.parquet(source if has_no_path(source) else _exactly(source))
+        return cluster.spark.read.parquet(source)
     except (PySparkException, Py4JError) as error:  # its message is long, and may tell of other files
         condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
         missing = "NOT_FOUND" in condition or "NOT_EXIST" in condition
@@ -37,9 +42,9 @@ def table(cluster: Cluster, source: str) -> DataFrame:
         raise InputError(f"{source}: {what}") from None
 
 
-def _exactly(path: str) -> str:
-    """The address of this very file or folder; left alone, Spark takes `*` or `[` for a pattern."""
-    return "file:" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(Path(path).absolute()))
+def _exactly(path: Path) -> str:
+    """The address of this very file; left alone, Spark takes `*` or `[` for a pattern."""
+    return "file:" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute()))
 
 
 def column_named(name: str) -> Column:
@@ -49,24 +54,30 @@ def column_named(name: str) -> Column:
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
-def with_codes(cluster: Cluster, frame: DataFrame, column: str, source: str) -> tuple[DataFrame, pl.Series]:
-    """The table with the codes of labels in place of a column, and the labels that codes index."""
+def with_codes(
+    cluster: Cluster, frame: DataFrame, names: Sequence[str], source: str
+) -> tuple[DataFrame, pl.Series]:
+    """Columns "object", "user" and "value", which has codes in place of labels; and what codes index."""
     from pyspark.sql import functions as sql
 
+    about, user, column = names
     kind = dict(frame.dtypes).get(column, "")
     text = kind == "string" or kind.startswith(("varchar", "char"))
-    if not text and kind not in (*_INTEGERS, "float", "double"):
+    if not text and kind not in (*INTEGERS, "float", "double"):
         raise InputError(f"{source}: labels in column {column!r} are neither text nor whole numbers")
-    value = column_named(column).cast("string" if text else "double")
-    labels = _distinct(frame.select(value.alias("label")), column, source)
+    stored = "string" if text else "bigint" if kind in INTEGERS else "double"
+    three = frame.select(
+        column_named(about).alias("object"),
+        column_named(user).alias("user"),
+        column_named(column).cast(stored).alias("label"),
+    )
+    labels = _distinct(three.select("label"), column, source)
     codes, choices = coded(as_integers(labels), column, source)
     known = cluster.spark.createDataFrame(
-        list(zip(labels.to_list(), codes.tolist(), strict=True)), ["label", "code"]
+        list(zip(labels.to_list(), codes.tolist(), strict=True)), f"known {stored}, value int"
     )
-    joined = frame.withColumn(column, value).join(
-        sql.broadcast(known), column_named(column) == known["label"]
-    )
-    return joined.drop("label", column).withColumnRenamed("code", column), choices
+    joined = three.join(sql.broadcast(known), sql.col("label") == sql.col("known"))
+    return joined.select("object", "user", "value"), choices
 
 
 def _distinct(frame: DataFrame, column: str, source: str) -> pl.Series:
