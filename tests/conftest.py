@@ -66,6 +66,14 @@ def claims_csv(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs all tests that need Spark, so that it starts once."""
+    for item in items:
+        if {"cluster", "spark", "standalone"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def datasets() -> Path:
     """The folder of real datasets; tests that need it are skipped without."""

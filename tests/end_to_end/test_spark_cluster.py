@@ -18,8 +18,6 @@ from crowdveil.randomness import seeded
 from crowdveil.simulation.claims import SimulatedClaims
 from spark_fixtures import Standalone
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 SEED = 11
 CROWDVEIL = [sys.executable, "-m", "crowdveil"]
 

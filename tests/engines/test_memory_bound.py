@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from crowdveil.cli.options import parse_memory
@@ -29,7 +31,7 @@ def test_a_container_limits_what_is_usable(
         "/sys/fs/cgroup/memory.current": str(current),
         "/sys/fs/cgroup/memory.stat": stat,
     }
-    monkeypatch.setattr(memory.Path, "read_text", lambda self, **_: texts[str(self)])
+    monkeypatch.setattr(Path, "read_text", lambda self, **_: texts[str(self)])
     assert memory.usable() == usable
 
 
@@ -37,7 +39,7 @@ def test_a_system_that_tells_nothing_has_no_bound(monkeypatch: pytest.MonkeyPatc
     def missing(*_: object, **__: object) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr(memory.Path, "read_text", missing)
+    monkeypatch.setattr(Path, "read_text", missing)
     assert memory.usable() is None
 
 

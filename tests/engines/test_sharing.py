@@ -20,8 +20,6 @@ from crowdveil.engines import Block
 from crowdveil.engines.spark import Cluster, SparkEngine, lay_out, sharing
 from every_method import crowd
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 BLOCK = Block(
     3,
     pl.Series("object", ["a", "b", "c"]),

@@ -25,8 +25,6 @@ from crowdveil.releases.method import release
 from crowdveil.truth.registry import Input, method_for, methods_for
 from every_method import RELEASED, crowd, same_releases, same_truths
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 FEW, MANY = 1_000, 10  # users that are broadcast: of the crowd's 45 all, or none
 BY_USER = ["certified, gaussian", "certified, coming and going", "certified, reliability", "priscrowd"]
 Spread = Callable[..., SparkClaims]

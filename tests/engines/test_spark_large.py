@@ -28,7 +28,7 @@ from crowdveil.releases.priscrowd import PrisCrowd, Uniform
 from crowdveil.releases.smoothed import Smoothed
 from crowdveil.truth.registry import Input, methods_for
 
-pytestmark = [pytest.mark.slow_audit, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow_audit
 
 SIMULATED = 10_000_000
 PER_OBJECT = 1_000

@@ -28,8 +28,6 @@ from crowdveil.synthesis.all_columns import Devices, reports_of
 from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.samprivsyn import SamPrivSyn
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 SCHEMA = Schema(
     (
         Column("job", ("cook", "nurse", "é", "7")),

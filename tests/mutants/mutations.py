@@ -1883,6 +1883,44 @@ PAGES = (
     ),
 )
 
+SPREAD = (
+    Mutation(
+        "claims that change between two looks of Spark",
+        "engines/spark/blocks.py",
+        "if _content(element) != contents[part]:",
+        "if len(_content(element)) != len(contents[part]):",
+        ("operations/test_spark_operations.py::test_what_changes_while_it_is_read_ends_the_run",),
+    ),
+    Mutation(
+        "spills of workers that are not encrypted",
+        "engines/spark/cluster.py",
+        '"spark.io.encryption.enabled": "true",',
+        "",
+        ("end_to_end/test_spark_cluster.py",),
+    ),
+    Mutation(
+        "files with the rows of a block each",
+        "engines/spark/writing.py",
+        "firsts = [first for first, _ in ranges(offsets, ROWS_OF_A_FILE)]",
+        "firsts = [first for first in table.firsts[:-1]] or [0]",
+        ("operations/test_spark_operations.py",),
+    ),
+    Mutation(
+        "rows beside a table in parts that its certificate does not tell of",
+        "files/certificates.py",
+        "besides = any(path.name not in NO_ROWS for path in {*folder.iterdir()} - {*parts})",
+        "besides = False",
+        ("operations/test_spark_operations.py",),
+    ),
+    Mutation(
+        "noise of a block that has another number where it is drawn again",
+        "engines/spark/calls.py",
+        "yield function(whole, sent.value(), *given.parts(whole, own))",
+        "yield function(numbered(block, 0), sent.value(), *given.parts(whole, own))",
+        ("engines/test_spark_engine.py",),
+    ),
+)
+
 MUTATIONS = (
     *NOISE,
     *SPLIT,
@@ -1898,4 +1936,5 @@ MUTATIONS = (
     *SERVICE,
     *SENT,
     *PAGES,
+    *SPREAD,
 )

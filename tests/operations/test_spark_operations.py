@@ -29,8 +29,6 @@ from crowdveil.randomness import seeded
 from crowdveil.releases.certified import Certified
 from every_method import RELEASED, crowd
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture
 def book(tmp_path: Path) -> Ledger:
