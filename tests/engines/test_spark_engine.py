@@ -24,6 +24,7 @@ from crowdveil.randomness import secure, seeded
 from crowdveil.releases.method import release
 from crowdveil.truth.registry import Input, method_for, methods_for
 from every_method import RELEASED, crowd, same_releases, same_truths
+from noting import Known
 
 FEW, MANY = 1_000, 10  # users that are broadcast: of the crowd's 45 all, or none
 BY_USER = ["certified, gaussian", "certified, coming and going", "certified, reliability", "priscrowd"]
@@ -93,6 +94,15 @@ def test_releases_are_those_of_the_local_engine(name: str, spread: Spread, spark
     here = release(crowd(), method, rng=seeded(5), engine=LocalEngine())
     drawn = release(there, method, rng=seeded(5), engine=spark)
     same_releases(here, replace(drawn, values=spark.collect(drawn.values)))
+
+
+@pytest.mark.parametrize("name", ["basic", "certified, histogram", "smoothed", "uniform"])
+def test_without_a_seed_objects_draw_by_their_numbers(name: str, spread: Spread, spark: SparkEngine) -> None:
+    """Under a fresh key the numbers of objects are what tells their streams apart."""
+    there: Any = spread(crowd(), blocks=4)
+    here = release(crowd(), RELEASED[name], rng=Known(None), engine=LocalEngine())
+    drawn = release(there, RELEASED[name], rng=Known(None), engine=spark)
+    assert np.asarray(here.values).tobytes() == spark.collect(drawn.values).tobytes()
 
 
 @pytest.mark.parametrize("broadcast", [FEW, MANY])

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -24,8 +23,9 @@ from crowdveil.operations.perturb import Request
 from crowdveil.operations.perturb import perturb as perturb_file
 from crowdveil.operations.spending import Account
 from crowdveil.public_range import Range
-from crowdveil.randomness import Randomness, Streams, seeded
+from crowdveil.randomness import seeded
 from every_device import MECHANISMS, digest, table
+from noting import Known
 
 FEW, MANY = 10_000, 0
 DESCRIPTION = Description("laplace", {"epsilon": 1.0, "range": [0.0, 10.0]})
@@ -63,13 +63,6 @@ def test_spark_draws_what_this_machine_draws(cluster: Cluster, names: str, most_
         assert cut.claims.here().users.equals(whole.claims.users)
         assert (cut.clamped, cut.claims_of_a_user) == (whole.clamped, whole.claims_of_a_user)
         assert cut.promise == whole.promise
-
-
-class Known(Randomness):
-    """Randomness without a seed under a key that is known."""
-
-    def all_streams(self, *, purpose: str) -> Streams:
-        return Streams(np.arange(8, dtype=np.uint32), None, purpose.encode())
 
 
 def test_without_a_seed_no_two_users_share_a_stream_and_what_runs_again_draws_the_same(
