@@ -51,7 +51,7 @@ _CAP_BY_VALUE = Line(
 _EXACT_MEAN = Line(
     certified,
     "private_part",
-    "else max(2.0, 2.0 * near.pairs / len(claims.objects))",
+    "else max(2.0, 2.0 * near.pairs / claims.object_count)",
     "else float(claims.counts().mean())",
 )
 
