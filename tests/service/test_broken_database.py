@@ -159,9 +159,10 @@ def test_a_database_server_that_stops_and_starts_again_is_used_again(
             device.get(address),
             ann.get("/campaigns"),
             ann.get(f"{address}/results"),
-            httpx.get(f"{server.url}/readyz"),
         ):
             assert_unavailable(answer)
+        until(lambda: httpx.get(f"{server.url}/readyz").status_code != 200)  # it looks once a second
+        assert_unavailable(httpx.get(f"{server.url}/readyz"))
         line = json.dumps({"participant": "x", "key": "k", "report": report(campaign)}).encode()
         batch = device.post(f"{address}/reports/batch", content=line, headers=NDJSON)
         assert json.loads(batch.text)["status"] == 503
