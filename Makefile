@@ -48,7 +48,7 @@ packages:
 
 # Coverage: the total is compared with the floor in pyproject.toml; build/coverage/pages shows it by line.
 test: check packages js-packages
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=html
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=html
 
 # The browser client is used as it is; only its checks need packages, which stay out of the sources.
 build/js/stamp: clients/js/package.json
@@ -65,7 +65,7 @@ js: setup js-packages
 	$(BIN)/python -m pytest -n 2 tests/clients_js
 
 audit: setup
-	$(BIN)/python -m pytest -n 2 -m slow_audit --dist loadgroup tests/audit tests/engines tests/operations tests/planning tests/campaigns tests/service tests/client tests/clients_js
+	$(BIN)/python -m pytest -n 2 -m slow_audit tests/audit tests/engines tests/operations tests/planning tests/campaigns tests/service tests/client tests/clients_js
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py

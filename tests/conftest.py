@@ -66,12 +66,16 @@ def claims_csv(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process runs all tests that need Spark, so that it starts once."""
-    for item in items:
-        if {"cluster", "spark", "standalone"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One process runs all tests in files test_spark_*.py, so that Spark starts once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSpark(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "/test_spark_" in nodeid else nodeid
+
+    return OneSpark(config, log)
 
 
 @pytest.fixture(scope="session")
