@@ -93,8 +93,9 @@ def test_caps_keep_the_same_claims(cluster: Cluster, most_broadcast: int) -> Non
 @pytest.mark.parametrize("most_broadcast", [FEW, MANY], ids=["few users", "many users"])
 @pytest.mark.parametrize("names", ["text", "numbers"])
 def test_workers_write_the_rows_that_this_machine_writes(
-    cluster: Cluster, tmp_path: Path, names: str, most_broadcast: int
+    cluster: Cluster, tmp_path: Path, names: str, most_broadcast: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("crowdveil.engines.spark.writing.ROWS_OF_A_FILE", 4_000)  # of 9,000
     local = table(names)
     mechanism: Laplace = DESCRIPTION.build()
     for name, claims, engine in (
