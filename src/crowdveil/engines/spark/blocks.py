@@ -99,7 +99,7 @@ def sealed(rdd: RDD[Any]) -> RDD[Any]:
     first = kept(rdd)
     contents = first.map(_content).collect()
     same = kept(first.mapPartitionsWithIndex(partial(_unchanged, contents)))
-    same.foreach(_nothing)
+    same.foreach(ignore)
     first.unpersist()
     return same
 
@@ -126,7 +126,7 @@ def _unchanged(contents: Sequence[bytes], part: int, found: Iterable[Any]) -> It
         yield element
 
 
-def _nothing(_: Any) -> None:
+def ignore(_: Any) -> None:
     """Let a call run for what it does."""
 
 

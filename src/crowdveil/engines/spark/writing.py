@@ -21,7 +21,7 @@ import polars as pl
 from crowdveil.arrays import Ints
 from crowdveil.claims import ranges
 from crowdveil.engines.engine import Array, Block, Digest, Part, Rows
-from crowdveil.engines.spark.blocks import Table, exchanged, kept
+from crowdveil.engines.spark.blocks import Table, exchanged, ignore, kept
 from crowdveil.engines.spark.calls import called
 from crowdveil.errors import EngineError, OutputError
 
@@ -51,7 +51,7 @@ class Files:
     def write(self, folder: Path, metadata: Mapping[str, str]) -> None:
         """Write all files into a folder."""
         write = partial(_written, self.names, str(folder), dict(metadata))
-        self._parts.mapPartitionsWithIndex(write).foreach(_nothing)
+        self._parts.mapPartitionsWithIndex(write).foreach(ignore)
         for draft in folder.glob(".part-*"):  # of a worker that was killed
             draft.unlink()
         if sorted(path.name for path in folder.iterdir()) != self.names:
@@ -102,10 +102,6 @@ def _written(
             with suppress(FileNotFoundError):
                 draft.unlink()
         yield None
-
-
-def _nothing(_: Any) -> None:
-    """Let a call run for what it does."""
 
 
 def check_place(context: SparkContext, folder: Path) -> None:
