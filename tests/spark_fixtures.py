@@ -32,13 +32,14 @@ def has_java() -> bool:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    """A Spark session with two cores in this process's Java."""
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A Spark session with two cores in this process's Java; it gets little memory, but for audits."""
+    audit = request.config.getoption("markexpr") == "slow_audit"
     if not has_java():
         pytest.skip(NO_JAVA)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Spark itself does as it starts
-        session = connected(f"local[2,{TRIES}]", settings={"spark.driver.memory": "1g"})
+        session = connected(f"local[2,{TRIES}]", settings={} if audit else {"spark.driver.memory": "1g"})
     with session:
         yield session
 

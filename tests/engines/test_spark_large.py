@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
+from pyarrow.parquet import ParquetWriter
 
 from crowdveil.engines import Engine, LocalEngine
 from crowdveil.engines.spark import SparkEngine
+from crowdveil.engines.spark.laying_out import MOST_BROADCAST
 from crowdveil.ledger import Ledger
 from crowdveil.operations.discover import discover
 from crowdveil.operations.release import release
@@ -30,6 +33,9 @@ from crowdveil.truth.registry import Input, methods_for
 
 pytestmark = pytest.mark.slow_audit
 
+USERS, OBJECTS, LARGEST = 10_000_000, 2_000_000, 1_000_000
+PARTS = 20
+KINDS = pa.schema([("object", pa.string()), ("user", pa.string()), ("value", pa.float64())])
 SIMULATED = 10_000_000
 PER_OBJECT = 1_000
 Methods = dict[str, ReleaseMethod]
@@ -73,6 +79,28 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return path, Range(0.0, 10.0)
 
 
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """Ten million users, more than are broadcast; two million objects of 20 claims, one of a million."""
+    rng, path = np.random.default_rng(2), tmp_path_factory.mktemp("wide") / "claims.parquet"
+    objects = np.concatenate([np.repeat(np.arange(OBJECTS), 20), np.full(LARGEST, OBJECTS)])
+    begins = rng.integers(USERS, size=OBJECTS)
+    steps = 499_979 * np.arange(20)  # apart from each other also once they have gone round
+    users = np.concatenate(
+        [((begins[:, None] + steps) % USERS).ravel(), np.arange(0, USERS, USERS // LARGEST)]
+    )
+    values = np.clip(rng.normal(5.0, 1.5, objects.size), 0, 10)
+    with ParquetWriter(path, KINDS) as writer:
+        for part in range(PARTS):
+            rows = rng.permutation(np.arange(part, objects.size, PARTS))
+            names = pl.DataFrame({"o": objects[rows], "u": users[rows]}).select(
+                pl.format("o{}", "o"), pl.format("u{}", "u")
+            )
+            columns = [*(each.to_arrow().cast(pa.string()) for each in names.iter_columns()), values[rows]]
+            writer.write_table(pa.table(columns, schema=KINDS))
+    return path, Range(0.0, 10.0)
+
+
 @pytest.fixture
 def flights(datasets: Path) -> Source:
     """2.2 million real claims."""
@@ -98,6 +126,11 @@ def table(path: Path) -> pl.DataFrame:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bundles(name: str, source: Source, spark: SparkEngine, tmp_path: Path) -> None:
+    same_bundles(name, source, spark, tmp_path)
+
+
+def same_bundles(name: str, source: Source, spark: SparkEngine, tmp_path: Path) -> None:
+    """The same tables, public pages and files of the operator."""
     path, limits = source
     book = Ledger(tmp_path / "ledger.sqlite3")
 
@@ -119,6 +152,11 @@ def test_bundles(name: str, source: Source, spark: SparkEngine, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", methods_for(Input.CLAIMS))
 def test_truths(name: str, source: Source, spark: SparkEngine, tmp_path: Path) -> None:
+    same_truths(name, source, spark, tmp_path)
+
+
+def same_truths(name: str, source: Source, spark: SparkEngine, tmp_path: Path) -> None:
+    """The same truths and weights."""
     path, _ = source
 
     def truths(out: Path, engine: Engine) -> None:
@@ -127,3 +165,9 @@ def test_truths(name: str, source: Source, spark: SparkEngine, tmp_path: Path) -
     here, there = both(spark, tmp_path, truths)
     for ending in (".parquet", ".weights.parquet"):
         assert Path(f"{here}{ending}").read_bytes() == Path(f"{there}{ending}").read_bytes()
+
+
+def test_many_users_and_one_large_object(wide: Source, spark: SparkEngine, tmp_path: Path) -> None:
+    assert USERS > MOST_BROADCAST
+    same_truths("gtm", wide, spark, tmp_path)
+    same_bundles("priscrowd", wide, spark, tmp_path)

@@ -70,10 +70,13 @@ def _functions_of_this_file() -> None:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The people in three files of many row groups, which were not written in the order of their names."""
+    """The people in three files of many row groups, which were not written in the order of their names.
+
+    Spark tells addresses, in which é would come first.
+    """
     place = tmp_path_factory.mktemp("people") / "records with [blanks]"
     place.mkdir()
-    for first, last, name in ((70_000, MANY, "c"), (0, 7, "a"), (7, 70_000, "b")):
+    for first, last, name in ((70_000, MANY, "é"), (0, 7, "a"), (7, 70_000, "b")):
         PEOPLE[first:last].write_parquet(place / f"{name}.parquet", row_group_size=9_000)
     return place
 

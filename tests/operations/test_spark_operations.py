@@ -6,9 +6,11 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -115,6 +117,26 @@ def test_a_folder_and_a_table_are_read_like_a_file(parquet: Path, spark: SparkEn
         discover(source, out=str(outs[-1]), engine=spark)
     discover(str(parquet), out=str(tmp_path / "file.csv"), engine=LocalEngine())
     assert all(out.read_bytes() == (tmp_path / "file.csv").read_bytes() for out in outs)
+
+
+def test_unsigned_names_and_long_decimals_are_read_alike(spark: SparkEngine, tmp_path: Path) -> None:
+    whole = np.random.default_rng(1).integers(10**17, 10**18, 60)
+    values = [Decimal(number).scaleb(-7) for number in whole.tolist()]
+    assert any(number / 1e7 != float(value) for number, value in zip(whole, values, strict=True))
+    frame = pl.DataFrame(
+        {"object": np.arange(60, dtype=np.uint64) // 3, "user": np.arange(60, dtype=np.uint64) % 3},
+    ).with_columns(pl.Series("value", values, pl.Decimal(18, 7)))
+    source, files = tmp_path / "claims.parquet", []
+    frame.write_parquet(source)
+    for engine in (LocalEngine(), spark):
+        out = tmp_path / f"{type(engine).__name__}.csv"
+        discover(str(source), out=str(out), method="mean", engine=engine)
+        files.append(out.read_bytes())
+    assert files[0] == files[1]
+    frame.with_columns(pl.col("user") + 2**63 - 1).write_parquet(source)
+    for engine in (LocalEngine(), spark):
+        with pytest.raises(InputError, match="column 'user' holds a number past 64 bits"):
+            discover(str(source), out=str(tmp_path / "none.csv"), engine=engine)
 
 
 def _no_column(frame: pl.DataFrame, path: Path) -> str:

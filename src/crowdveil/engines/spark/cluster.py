@@ -167,10 +167,19 @@ def _plain_error(error: BaseException, stage: str) -> EngineError | None:
 
     if not isinstance(error, Py4JError | PySparkException):
         return None
-    if CHANGED in str(error):
+    told = ""
+    with suppress(Exception):  # which asks Java, and that may be what ended
+        told = str(error)
+    if CHANGED in told:
         return EngineError(CHANGED)
-    kinds = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception|Failure))\b", str(error), re.MULTILINE)
-    why = f" ({kinds[-1]})" if kinds else ""
+    kinds = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception|Failure))\b", told, re.MULTILINE)
+    why = (
+        f" ({kinds[-1]})"
+        if kinds
+        else ""
+        if told
+        else " (its Java process ended: was there too little memory?)"
+    )
     return EngineError(f"Spark did not finish: {stage}{why}; the logs of its workers tell why")
 
 

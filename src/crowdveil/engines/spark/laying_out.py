@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ BLANK = r"(?U)^\s*$"
 NAMES_OF_A_BLOCK = 200  # from which the ranges of users follow
 NUMBERS = (*INTEGERS, "float", "double")
 NAMED = ("object", "user")
+UNSIGNED = "decimal(20,0)"  # what Spark makes of Parquet's unsigned integers of 64 bits
+LARGEST_NAME = 2**63 - 1
 MOST_ROWS = 100_000_000  # of a block, whose cells Arrow and Python pass on
 
 
@@ -97,13 +99,15 @@ def _checked(
     for column in names:
         if column not in kinds:
             raise InputError(f"{source}: there is no column {column!r}")
-    objects, users = (_name(column_named(column), kinds[column], column, source) for column in names[:2])
+    objects, users = (_name(column, kinds[column], source) for column in names[:2])
     value = names[2]
-    if kinds[value] not in NUMBERS and not kinds[value].startswith("decimal"):
+    numbers = column_named(value)
+    if kinds[value].startswith("decimal"):
+        numbers = numbers.cast("string")  # Spark rounds twice on the way from a decimal to a double
+    elif kinds[value] not in NUMBERS:
         raise InputError(f"{source}: column {value!r} does not hold numbers")
-    table = frame.select(
-        objects.alias("object"), users.alias("user"), column_named(value).cast("double").alias("value")
-    )
+    table = frame.select(objects.alias("object"), users.alias("user"), numbers.cast("double").alias("value"))
+    _check_size(frame, kinds, names[:2], source)
     rows, spelled = _counted(table, names, source, saturate=saturate)
     if rows == 0 and not if_any:
         raise InputError(f"{source}: there are no claims (no data rows)")
@@ -115,12 +119,21 @@ def _checked(
     return table, rows
 
 
-def _name(column: Column, kind: str, name: str, source: str) -> Column:
+def _name(name: str, kind: str, source: str) -> Column:
     if kind == "string" or kind.startswith(("varchar", "char")):
-        return column.cast("string")
-    if kind in INTEGERS:
-        return column.cast("bigint")
+        return column_named(name).cast("string")
+    if kind in (*INTEGERS, UNSIGNED):
+        return column_named(name).try_cast("bigint")
     raise InputError(f"{source}: names in column {name!r} are neither text nor whole numbers")
+
+
+def _check_size(frame: DataFrame, kinds: Mapping[str, str], names: Sequence[str], source: str) -> None:
+    """Refuse unsigned names past 63 bits."""
+    from pyspark.sql import functions as sql
+
+    for name in names:
+        if kinds[name] == UNSIGNED and frame.where(column_named(name) > sql.lit(LARGEST_NAME)).head(1):
+            raise InputError(f"{source}: column {name!r} holds a number past 64 bits")
 
 
 def _counted(table: DataFrame, names: Sequence[str], source: str, *, saturate: bool) -> tuple[int, bool]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -104,13 +105,18 @@ def _numbered(frame: DataFrame, columns: Sequence[Column]) -> tuple[DataFrame, l
     if any(rows != last + 1 for _, rows, last, *_ in files):  # a view that leaves out some
         return plain, whole, False
     starts, start = [], 0
-    for file, rows, *_ in sorted(files):
+    for file, rows, *_ in sorted(files, key=_path):
         starts.append((file, start))
         start += rows
     known = frame.sparkSession.createDataFrame(starts, "named string, start bigint")
     joined = placed.join(sql.broadcast(known), sql.col("file") == sql.col("named"))
     number = (sql.col("start") + sql.col("row")).alias("number")
     return joined.select(*plain.columns, number), whole, True
+
+
+def _path(told: Sequence[Any]) -> str:
+    """The path of a file, whose address Spark tells."""
+    return unquote(told[0])
 
 
 def _of_all(told: Sequence[Sequence[bool | None]]) -> list[bool]:
