@@ -7,24 +7,21 @@ The order of values is private: what is published from a `Claims` must not follo
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Floats, Ints, frozen
+from crowdveil.cells import column_of, numbers_of, typed
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
+from crowdveil.names import coded, listed_names, name_hashes
 
-ROWS_NAMED = 5
 MOST_ROWS = 2**31 - 1
-LARGEST_VALUE = 1e150  # squares of larger values overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,54 +312,9 @@ def ranges(offsets: Ints, rows: int) -> Iterator[tuple[int, int]]:
             return
 
 
-def listed_names(objects: Iterable[str | int], kind: Any) -> pl.Series:
-    """A list of objects as distinct names of this type, ascending."""
-    spelled = sorted({unicodedata.normalize("NFC", str(name)) for name in objects})
-    names = pl.Series("object", spelled, dtype=pl.String).cast(kind, strict=False).unique().sort()
-    if names.null_count() or names.is_empty():
-        raise InputError("the list of objects is empty, or its names are not of the claims' kind")
-    return names
-
-
-def similar_names(names: pl.Series) -> int:
-    """How many names differ from another one only by case or blanks: maybe one person under several names."""
-    if names.dtype != pl.String:
-        return 0
-    return int(folded_names(names).is_duplicated().sum())
-
-
-def folded_names(names: pl.Series) -> pl.Series:
-    """Texts without what may differ where one person is meant: case, blanks and forms of letters."""
-    return names.str.replace_all(r"\s+", " ").str.strip_chars().str.normalize("NFKC").str.to_lowercase()
-
-
-def column_of(column: Any, name: str, source: str) -> pl.Series:
-    """The column as a Polars series. Polars' own error is replaced: its message could quote a cell."""
-    try:
-        return pl.Series(column)
-    except Exception:  # a foreign column type may raise anything
-        message = f"{source}: column {name!r} mixes kinds of cells or holds something that cannot be used"
-        raise InputError(message) from None
-
-
-def as_integers(labels: pl.Series) -> pl.Series:
-    """Labels cast to integers if they are floats without a fraction; other labels unchanged."""
-    if labels.dtype.is_float() and not labels.is_null().any():
-        numbers = labels.cast(pl.Int64, strict=False)
-        if (numbers == labels).fill_null(value=False).all():
-            return numbers
-    return labels
-
-
 def _refuse_none(columns: list[pl.Series], source: str) -> None:
     if len(columns[0]) == 0:
         raise InputError(f"{source}: there are no claims (no data rows)")
-
-
-def _typed(column: pl.Series) -> pl.Series:
-    """The column, as text if it has neither a type nor cells."""
-    untyped = len(column) == 0 and column.dtype in (pl.Null, pl.Object)
-    return pl.Series(column.name, [], dtype=pl.String) if untyped else column
 
 
 def _build(
@@ -378,7 +330,7 @@ def _build(
 
     What kinds of columns are refused does not depend on whether they have cells.
     """
-    objects, users, values = (_typed(column) for column in (objects, users, values))
+    objects, users, values = (typed(column) for column in (objects, users, values))
     if len(values) >= MOST_ROWS:
         raise InputError(f"{source}: more than {MOST_ROWS:,} claims at once")
     numbers = numbers_of(values, names[2], source, saturate=saturate)
@@ -390,98 +342,6 @@ def _build(
         raise _repeated(object_codes, user_codes, source)
     layout.sort_values(offsets, *by_object)
     return Claims(object_names, user_names, frozen(offsets), *map(frozen, by_object))
-
-
-def name_hashes(names: pl.Series) -> NDArray[np.uint64]:
-    """A 64-bit hash of each name (text or number), the same on every machine and in every version."""
-    digests = [hashlib.blake2b(str(name).encode(), digest_size=8).digest() for name in names.to_list()]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-def rows_in_words(first: list[int], count: int) -> str:
-    """Text that lists the first of some rows; rows count from 1, without the header."""
-    shown = ", ".join(str(row) for row in first[:ROWS_NAMED])
-    more = f" and {count - ROWS_NAMED} more" if count > ROWS_NAMED else ""
-    return f"{'row' if count == 1 else 'rows'} {shown}{more} (the header not counted)"
-
-
-Refuse = Callable[[pl.Series, str, str, str], None]
-"""`refuse(mask, source, column, what)`: what to do about the rows where `mask` is true, if any."""
-
-
-def refuse(mask: pl.Series, source: str, column: str, what: str) -> None:
-    """Raise an error that names the column and the first rows where `mask` is true, if any."""
-    if mask.any():
-        rows = (mask.arg_true() + 1).to_list()
-        raise InputError(f"{source}: column {column!r} {what} in {rows_in_words(rows, len(rows))}")
-
-
-def numbers_of(
-    values: pl.Series, column: str, source: str, *, saturate: bool, refuse: Refuse = refuse
-) -> Floats:
-    """The values as floats; an error names the rows that do not hold a number, or one that is too large."""
-    refuse(values.is_null(), source, column, "is empty")
-    if isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        text = values.cast(pl.String).str.strip_chars()
-        refuse(text == "", source, column, "is empty")
-        numbers = text.cast(pl.Float64, strict=False)
-        refuse(numbers.is_null(), source, column, "holds text instead of a number")
-    elif values.dtype.is_numeric():
-        numbers = values.cast(pl.Float64)
-    else:
-        raise InputError(f"{source}: column {column!r} does not hold numbers")
-    array = numbers.to_numpy()
-    if array.size and not (array.min() >= -LARGEST_VALUE and array.max() <= LARGEST_VALUE):
-        refuse(numbers.is_nan(), source, column, "is NaN")
-        if not saturate:
-            refuse(numbers.is_infinite(), source, column, "is infinite")
-            refuse(numbers.abs() > LARGEST_VALUE, source, column, f"is beyond {LARGEST_VALUE:g}")
-        array = array.clip(-LARGEST_VALUE, LARGEST_VALUE)
-    # Adding 0.0 turns -0.0 into 0.0: the two compare equal but print differently.
-    return array + 0.0
-
-
-def names_of(names: pl.Series, column: str, source: str, *, refuse: Refuse = refuse) -> pl.Series:
-    """The names as text or as 64-bit integers; they may be spelled in any normal form yet."""
-    refuse(names.is_null(), source, column, "has no name")
-    if names.dtype.is_integer():
-        numbers = names.cast(pl.Int64, strict=False)
-        refuse(numbers.is_null(), source, column, "holds a number past 64 bits")
-        return numbers
-    if not isinstance(names.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        raise InputError(f"{source}: names in column {column!r} are neither text nor whole numbers")
-    return names.cast(pl.String)
-
-
-def normalized(
-    spellings: pl.Series, names: pl.Series, column: str, source: str, *, refuse: Refuse = refuse
-) -> pl.Series:
-    """The spellings of these names in Unicode normal form C; none may be empty."""
-    plain = (spellings.str.len_bytes() == spellings.str.len_chars()).all()  # ASCII has one form
-    forms = spellings if plain else spellings.str.normalize("NFC")
-    if (forms.str.strip_chars() == "").any():
-        refuse(names.str.strip_chars() == "", source, column, "has an empty name")
-    return forms
-
-
-def coded(names: pl.Series, column: str, source: str) -> tuple[Codes, pl.Series]:
-    """The code of each name, and the distinct names in ascending order that codes index."""
-    names = names_of(names, column, source)
-    if names.dtype.is_integer():
-        distinct = names.unique().sort().alias(column)
-        return _looked_up(names, distinct), distinct
-    spellings = names.unique()
-    forms = normalized(spellings, names, column, source)
-    distinct = forms.unique().sort().alias(column)
-    code_of_spelling = distinct.search_sorted(forms).cast(pl.Int32).to_numpy()
-    return code_of_spelling[names.cast(pl.Enum(spellings)).to_physical().to_numpy()], distinct
-
-
-def _looked_up(numbers: pl.Series, distinct: pl.Series) -> Codes:
-    """Index of each number among the distinct ones."""
-    table = distinct.to_frame("name").with_row_index("code")
-    joined = numbers.to_frame("name").join(table, on="name", how="left", maintain_order="left")
-    return joined["code"].cast(pl.Int32).to_numpy(writable=True)
 
 
 def _repeated(objects: Codes, users: Codes, source: str) -> InputError:

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes
-from crowdveil.claims import as_integers, refuse
+from crowdveil.cells import as_integers, refuse
 from crowdveil.errors import InputError, ParameterError
 
 MOST_VALUES = 2**14  # per column: contingency tables of two columns are held in memory

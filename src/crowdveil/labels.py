@@ -8,8 +8,10 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from crowdveil.claims import Claims, as_integers, coded, column_of
+from crowdveil.cells import as_integers, column_of
+from crowdveil.claims import Claims
 from crowdveil.errors import InputError
+from crowdveil.names import coded
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from crowdveil.claims import LARGEST_VALUE
+from crowdveil.cells import LARGEST_VALUE
 from crowdveil.errors import ParameterError
 
 STEPS_IN_RANGE = 1000

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Ints, frozen
-from crowdveil.claims import column_of
+from crowdveil.cells import column_of
 from crowdveil.columns import Column, cells_of, codes_of, column_of_data, plain_name
 from crowdveil.errors import InputError, ParameterError
 

@@ -234,7 +234,7 @@ USED = (
     ),
     Mutation(
         "listed objects in another Unicode form lose their claims",
-        "claims.py",
+        "names.py",
         'unicodedata.normalize("NFC", str(name))',
         "str(name)",
         ("test_claims.py::test_listed_names_may_be_spelled_in_any_unicode_form",),

@@ -10,9 +10,9 @@ import pytest
 
 from crowdveil import Certified, Claims, Range, release
 from crowdveil.certificates.certificate import of_release
-from crowdveil.claims import similar_names
 from crowdveil.errors import ParameterError
 from crowdveil.guarantee import ONE_NAME, Guarantee
+from crowdveil.names import similar_names
 from crowdveil.randomness import secure
 from crowdveil.releases.attempts import Attempts
 from crowdveil.releases.basic import Basic

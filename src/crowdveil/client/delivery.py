@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 
 from crowdveil.campaigns.kind import Asked
-from crowdveil.claims import folded_names
 from crowdveil.client.campaign_client import CampaignClient, LineAnswer, Published
 from crowdveil.client.memory import ACCEPTED, Draft, Kept, Memory
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.local.wire import Wire
+from crowdveil.names import folded_names
 from crowdveil.synthesis.collection import MOST_PEOPLE
 
 PAUSED = "paused"

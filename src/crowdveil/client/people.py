@@ -17,11 +17,13 @@ from crowdveil.campaigns.kind import Kind
 from crowdveil.campaigns.records import RecordsKind
 from crowdveil.campaigns.sensing import Sensing
 from crowdveil.campaigns.sparse import Sparse
-from crowdveil.claims import Claims, refuse, similar_names
+from crowdveil.cells import refuse
+from crowdveil.claims import Claims
 from crowdveil.client.delivery import TOKEN, Person
 from crowdveil.errors import InputError, ParameterError
 from crowdveil.files import read_frame
 from crowdveil.files.reading import as_text, read_columns
+from crowdveil.names import similar_names
 from crowdveil.operations.raw_claims import SIMILAR_NAMES, read_raw_claims
 from crowdveil.records import Records, Schema
 from crowdveil.sources import STDIN

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from crowdveil.claims import Claims, as_integers
+from crowdveil.cells import as_integers
+from crowdveil.claims import Claims
 from crowdveil.engines import Engine, LocalEngine
 from crowdveil.engines.stored.rows import Rows
 from crowdveil.errors import InputError

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.claims import coded, column_of
+from crowdveil.cells import column_of
 from crowdveil.errors import InputError
+from crowdveil.names import coded
 from crowdveil.randomness import Name
 
 

@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from crowdveil.arrays import Floats, Ints
-from crowdveil.claims import LARGEST_VALUE
+from crowdveil.cells import LARGEST_VALUE
 from crowdveil.errors import ParameterError
 from crowdveil.public_range import STEPS_IN_RANGE, Range, check_resolution
 from crowdveil.randomness.samplers import INTEGER_LIMIT

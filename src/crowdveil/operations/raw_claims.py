@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crowdveil.claims import Claims, similar_names
+from crowdveil.claims import Claims
 from crowdveil.engines import Engine
 from crowdveil.files import read_claims_as_told
+from crowdveil.names import similar_names
 
 NOT_RAW = (
     "these are {kind} already, not raw claims: the promise is about them, and what they cost was spent "

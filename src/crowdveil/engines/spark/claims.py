@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Flags, Ints
-from crowdveil.claims import Claims, listed_names, name_hashes
+from crowdveil.claims import Claims
 from crowdveil.engines.engine import Block
 from crowdveil.engines.spark import users
 from crowdveil.engines.spark.blocks import exchanged, kept, owners, sealed, single, users_of, zipped
@@ -20,6 +20,7 @@ from crowdveil.engines.spark.by_user import SparkClaimsByUser
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.kernels import layout
+from crowdveil.names import listed_names, name_hashes
 
 if TYPE_CHECKING:
     from pyspark import RDD

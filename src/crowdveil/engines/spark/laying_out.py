@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from crowdveil.claims import LARGEST_VALUE, coded
+from crowdveil.cells import LARGEST_VALUE
 from crowdveil.engines.engine import Block
 from crowdveil.engines.spark.blocks import exchanged, kept, sealed, zipped
 from crowdveil.engines.spark.claims import SparkClaims
@@ -20,6 +20,7 @@ from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.engines.spark.tables import INTEGERS, column_named
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
+from crowdveil.names import coded
 
 if TYPE_CHECKING:
     from pyspark import RDD

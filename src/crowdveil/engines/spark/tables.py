@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from crowdveil.claims import as_integers, coded
+from crowdveil.cells import as_integers
 from crowdveil.engines.spark.cluster import Cluster
 from crowdveil.errors import InputError
+from crowdveil.names import coded
 from crowdveil.sources import TABLE, has_no_path
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Flags, Ints
-from crowdveil.claims import name_hashes
 from crowdveil.engines.stored.divided import Divided
 from crowdveil.engines.stored.spilled import Spilled
+from crowdveil.names import name_hashes
 
 if TYPE_CHECKING:
     from crowdveil.engines.stored.claims import StoredClaims

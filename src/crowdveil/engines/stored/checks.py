@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from crowdveil.claims import ROWS_NAMED, rows_in_words
+from crowdveil.cells import ROWS_NAMED, rows_in_words
 from crowdveil.errors import InputError
 
 

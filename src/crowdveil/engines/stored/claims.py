@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from crowdveil.arrays import Codes, Flags, Ints, frozen
-from crowdveil.claims import Claims, listed_names
+from crowdveil.claims import Claims
 from crowdveil.engines.memory import Memory
 from crowdveil.engines.stored.by_user import StoredClaimsByUser
 from crowdveil.engines.stored.caps import Cap
 from crowdveil.engines.stored.spilled import Spilled
 from crowdveil.errors import ParameterError
 from crowdveil.kernels import layout
+from crowdveil.names import listed_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)

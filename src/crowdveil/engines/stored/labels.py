@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import polars as pl
 
-from crowdveil.claims import as_integers, coded
+from crowdveil.cells import as_integers
 from crowdveil.engines.engine import Progress
 from crowdveil.engines.memory import Memory
 from crowdveil.engines.stored.checks import Checks
 from crowdveil.engines.stored.names import Codebook, Tally, learn
 from crowdveil.engines.stored.rows import Rows
 from crowdveil.errors import InputError
+from crowdveil.names import coded
 
 
 def with_codes(rows: Rows, memory: Memory, progress: Progress) -> tuple[Rows, pl.Series]:

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from crowdveil.arrays import Codes, Floats, Ints, frozen
-from crowdveil.claims import names_of, numbers_of, repeated_claims
+from crowdveil.cells import numbers_of
+from crowdveil.claims import repeated_claims
 from crowdveil.engines.engine import Progress
 from crowdveil.engines.memory import Memory
 from crowdveil.engines.stored.checks import Checks
@@ -24,6 +25,7 @@ from crowdveil.engines.stored.rows import Rows
 from crowdveil.engines.stored.spilled import Spilled
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
+from crowdveil.names import names_of
 
 MOST_EXAMPLES = 1_000_000  # pairs among which the rows of an example are looked for
 

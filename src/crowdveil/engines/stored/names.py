@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdveil.arrays import Codes, Ints
-from crowdveil.claims import names_of, normalized
 from crowdveil.engines.stored.checks import Checks
+from crowdveil.names import names_of, normalized
 
 FEWEST_MERGED = 10_000  # new names, if there are few old ones
 
