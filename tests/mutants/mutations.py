@@ -529,7 +529,7 @@ LEDGER = (
     ),
     Mutation(
         "columns of any kind where there are no claims",
-        "claims.py",
+        "cells.py",
         "untyped = len(column) == 0 and column.dtype in (pl.Null, pl.Object)",
         "untyped = len(column) == 0 and not column.dtype.is_integer()",
         ("test_claims.py",),
@@ -557,7 +557,7 @@ LEDGER = (
     ),
     Mutation(
         "NaN as a number",
-        "claims.py",
+        "cells.py",
         '        refuse(numbers.is_nan(), source, column, "is NaN")\n        if not saturate:\n',
         "        if not saturate:\n",
         ("test_claims.py",),
