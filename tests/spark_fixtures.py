@@ -32,14 +32,13 @@ def has_java() -> bool:
 
 
 @pytest.fixture(scope="session")
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A Spark session with two cores in this process's Java; it gets little memory, but for audits."""
-    audit = request.config.getoption("markexpr") == "slow_audit"
+def cluster() -> Iterator[Cluster]:
+    """A Spark session with two cores in this process's Java."""
     if not has_java():
         pytest.skip(NO_JAVA)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Spark itself does as it starts
-        session = connected(f"local[2,{TRIES}]", settings={} if audit else {"spark.driver.memory": "1g"})
+        session = connected(f"local[2,{TRIES}]", settings={"spark.driver.memory": "1g"})
     with session:
         yield session
 
@@ -55,6 +54,7 @@ class Standalone:
     """A master and two workers, each a process of its own, on loopback."""
 
     folder: Path
+    memory: str = "1g"  # of a worker
     port: int = field(default_factory=free_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -96,7 +96,17 @@ class Standalone:
         self.start(
             name,
             "worker.Worker",
-            *("--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g", self.master),
+            *(
+                "--host",
+                "127.0.0.1",
+                "--webui-port",
+                "0",
+                "--cores",
+                "1",
+                "--memory",
+                self.memory,
+                self.master,
+            ),
         )
 
     def kill(self, name: str) -> None:
@@ -115,9 +125,9 @@ def _children(process: int) -> list[int]:
 
 
 @contextmanager
-def standalone_cluster(folder: Path) -> Iterator[Standalone]:
-    """A running cluster, whose processes end with the block."""
-    running = Standalone(folder)
+def standalone_cluster(folder: Path, memory: str = "1g") -> Iterator[Standalone]:
+    """A running cluster, whose processes end with the block; its workers have so much memory."""
+    running = Standalone(folder, memory)
     try:
         running.start(
             "master",

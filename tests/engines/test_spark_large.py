@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from polars.testing import assert_frame_equal
 from pyarrow.parquet import ParquetWriter
 
 from crowdveil.engines import Engine, LocalEngine
-from crowdveil.engines.spark import SparkEngine
+from crowdveil.engines.spark import SparkEngine, connected
 from crowdveil.engines.spark.laying_out import MOST_BROADCAST
 from crowdveil.ledger import Ledger
 from crowdveil.operations.discover import discover
@@ -30,6 +31,7 @@ from crowdveil.releases.method import ReleaseMethod
 from crowdveil.releases.priscrowd import PrisCrowd, Uniform
 from crowdveil.releases.smoothed import Smoothed
 from crowdveil.truth.registry import Input, methods_for
+from spark_fixtures import NO_JAVA, has_java, standalone_cluster
 
 pytestmark = pytest.mark.slow_audit
 
@@ -61,6 +63,22 @@ def methods(limits: Range) -> Methods:
 
 NAMES = list(methods(Range(0.0, 1.0)))
 Source = tuple[Path, Range]
+
+
+@pytest.fixture(scope="module", params=["local", "two workers"])
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkEngine]:
+    """Two cores of this process's Java, or two workers with one core each."""
+    if not has_java():
+        pytest.skip(NO_JAVA)
+    with ExitStack() as stack:
+        master, settings = "local[2]", {}
+        if request.param != "local":
+            folder = tmp_path_factory.mktemp("cluster")
+            running = stack.enter_context(standalone_cluster(folder, memory="6g"))
+            environment = stack.enter_context(pytest.MonkeyPatch.context())
+            environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+            master, settings = running.master, {"spark.executor.memory": "5g"}
+        yield SparkEngine(stack.enter_context(connected(master, settings=settings)))
 
 
 @pytest.fixture(scope="module")
