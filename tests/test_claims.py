@@ -448,3 +448,17 @@ def test_a_claim_cannot_be_joined_twice() -> None:
         first.joined(Claims.from_columns(["a"], ["u"], [3.0]))
     with pytest.raises(InputError, match="text in one"):
         first.joined(Claims.from_columns([1], ["w"], [3.0]))
+
+
+def test_decimals_without_a_fraction_are_names() -> None:
+    """As which unsigned numbers may come."""
+    rows = {"object": [7, 7, 2**63 - 1], "user": [1, 2, 1], "value": [1.0, 2.0, 3.0]}
+    names = pl.DataFrame(rows).with_columns(pl.col("object").cast(pl.Decimal(20, 0)))
+    claims = Claims.from_frame(names, object="object", user="user", value="value")
+    assert claims.objects.to_list() == [7, 2**63 - 1]
+    for column, what in (
+        (pl.col("object") + 1, "'object' holds a number past 64 bits in row 3 "),
+        (pl.col("object").cast(pl.Decimal(21, 1)), "'object' are neither text nor whole numbers"),
+    ):
+        with pytest.raises(InputError, match=what):
+            Claims.from_frame(names.with_columns(column), object="object", user="user", value="value")

@@ -132,7 +132,7 @@ class Claims:
         """The same claims with other values, laid out by these; equal ones in the order of users' names."""
         objects, offsets = self.owners().astype(np.int32), self.offsets.copy()
         laid_out = np.empty_like(self.user_codes), np.empty(len(self))
-        layout.lay_out(objects, self.user_codes.copy(), values, offsets, len(self.users), *laid_out)
+        layout.lay_out(objects, self.user_codes.copy(), values[:], offsets, len(self.users), *laid_out)
         layout.sort_values(offsets, *laid_out)
         return Claims(self.objects, self.users, self.offsets, *map(frozen, laid_out))
 
@@ -256,8 +256,8 @@ class ClaimsByUser:
 
     def returned(self, numbers: Any) -> Any:
         """Numbers by claim of this table, in the order in which `claims` has its claims."""
-        there = np.empty_like(numbers)
-        there[self.order] = numbers
+        there = np.empty(len(numbers), dtype=numbers.dtype)
+        there[self.order] = numbers[:]  # which an engine may keep on disk
         return there
 
     def blocks(self, claims_per_block: int) -> Iterator[tuple[int, int]]:

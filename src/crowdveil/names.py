@@ -46,7 +46,7 @@ def name_hashes(names: pl.Series) -> NDArray[np.uint64]:
 def names_of(names: pl.Series, column: str, source: str, *, refuse: Refuse = refuse) -> pl.Series:
     """The names as text or as 64-bit integers; they may be spelled in any normal form yet."""
     refuse(names.is_null(), source, column, "has no name")
-    if names.dtype.is_integer():
+    if names.dtype.is_integer() or (isinstance(names.dtype, pl.Decimal) and names.dtype.scale == 0):
         numbers = names.cast(pl.Int64, strict=False)
         refuse(numbers.is_null(), source, column, "holds a number past 64 bits")
         return numbers

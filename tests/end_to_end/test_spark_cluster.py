@@ -81,6 +81,23 @@ def test_a_worker_that_is_killed_changes_nothing(
     secrets_stay_out(tmp_path / "conf" / "events", standalone.folder)
 
 
+def test_workers_without_this_python_are_told_in_one_line(
+    standalone: Standalone, claims: Path, tmp_path: Path
+) -> None:
+    command = [*CROWDVEIL, "discover", str(claims), "-o", str(tmp_path / "truths.csv"), "--engine", "spark"]
+    ran = subprocess.run(
+        [*command, "--master", standalone.master],
+        env=standalone.environment | {"PYSPARK_PYTHON": str(tmp_path / "no-python")},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert "which need this Python (PYSPARK_PYTHON)" in ran.stderr
+
+
 def secrets_stay_out(events: Path, workers: Path) -> None:
     """The key of draws is neither in the log of events nor in files of workers; the settings are ours."""
     key = seeded(SEED).all_streams(purpose="x").key.tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,15 @@ def test_a_container_limits_what_is_usable(
     }
     monkeypatch.setattr(Path, "read_text", lambda self, **_: texts[str(self)])
     assert memory.usable() == usable
+
+
+@pytest.mark.parametrize(
+    ("most", "size"), [("max", 8 * GIB), (str(4 * GIB), 4 * GIB), (str(9 * GIB), 8 * GIB)]
+)
+def test_a_container_has_its_own_memory(most: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: most)
+    monkeypatch.setattr(os, "sysconf", lambda name: 4096 if "SIZE" in name else 2 * GIB // 1024)
+    assert memory.installed() == size
 
 
 def test_a_system_that_tells_nothing_has_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A Parquet file that is written table by table has the same bytes, however the tables are cut."""
+"""Parquet files have the same bytes, however the tables are cut that are written to them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from pathlib import Path
 import polars as pl
 
 from crowdveil.engines.parquet import ROWS_OF_A_GROUP, ParquetTable
+from crowdveil.engines.spark.writing import _written
+
+ROWS = 2 * ROWS_OF_A_GROUP + 1_000
+
+
+def table(rows: int) -> pl.DataFrame:
+    """Names too many and too long for one page of a dictionary."""
+    names = [f"an object with a long name {number // 3}" for number in range(rows)]
+    return pl.DataFrame({"object": names, "value": range(rows)})
 
 
 def test_the_bytes_do_not_depend_on_how_rows_come(tmp_path: Path) -> None:
-    rows = 2 * ROWS_OF_A_GROUP + 1_000
-    whole = pl.DataFrame({"object": [f"o{number // 7}" for number in range(rows)], "value": range(rows)})
-    files = []
+    files, rows, whole = [], ROWS, table(ROWS)
     for step in (rows, ROWS_OF_A_GROUP, ROWS_OF_A_GROUP + 1, 9_999):
         path = tmp_path / f"{step}.parquet"
         with ParquetTable(path, {"kind": "test"}) as file:
@@ -27,3 +34,14 @@ def test_a_table_without_rows_is_a_file(tmp_path: Path) -> None:
         for _ in file.written([pl.DataFrame({"object": ["a"]}).clear()]):
             pass
     assert pl.read_parquet(tmp_path / "none.parquet").columns == ["object"]
+
+
+def test_the_bytes_of_a_part_do_not_depend_on_blocks(tmp_path: Path) -> None:
+    """Where blocks end follows from how many claims there are, which may be private."""
+    whole, files = table(ROWS), []
+    for end in (99_999, 100_000, 100_345):
+        sent = [(0, whole[:end]), (1, whole[end:])]
+        (tmp_path / str(end)).mkdir()
+        list(_written(["part.parquet"], str(tmp_path / str(end)), {}, 0, [sent]))
+        files.append((tmp_path / str(end) / "part.parquet").read_bytes())
+    assert files[0] == files[1] == files[2]

@@ -108,3 +108,19 @@ def test_sums_are_the_same_when_workers_end(cluster: Cluster, spark: SparkEngine
 def _holders(table: sharing.Sharing) -> list[int]:
     assert table._shared is not None
     return [place.process for place in table._shared.collect() if place is not None]
+
+
+def test_blocks_take_half_of_what_is_free_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two workers, each of which holds as many blocks as the other."""
+    size = sharing._put("table", BLOCK).ends[-1]
+    own = os.fstat(sharing._held["table"][0]).st_size
+    free = 100 * size
+
+    def left() -> int:
+        return free - 2 * own * len(sharing._held["table"])
+
+    monkeypatch.setattr(sharing, "usable", left)
+    monkeypatch.setattr(sharing, "cores", lambda: 2)
+    placed = [sharing._put("table", BLOCK).process for _ in range(60)]
+    assert placed[:24] == [os.getpid()] * 24
+    assert not any(placed[24:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdveil.engines import LocalEngine
+from crowdveil.engines.memory import ON_DISK
 from crowdveil.engines.stored import Spilled
 from crowdveil.errors import OutputError
+from crowdveil.files import read_claims_as_told
 
 slices = st.builds(slice, *[st.none() | st.integers(-12, 12)] * 2)
 
@@ -182,3 +186,19 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(OutputError, match="nowhere: temporary files cannot be written there"):
         Spilled((3,), np.float64)
+
+
+def test_a_disk_without_room_for_all_steps_is_refused_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from every_method import crowd
+    from storing import frame_of
+
+    path, claims = tmp_path / "claims.parquet", crowd()
+    frame_of(claims).write_parquet(path)
+    free = shutil.disk_usage(tmp_path)._replace(free=ON_DISK * len(claims) - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+    with pytest.raises(OutputError, match="temporary files may take 35 KiB, and 35 KiB are free there"):
+        read_claims_as_told(str(path), LocalEngine(1, memory=20_000))
+    free = free._replace(free=free.free + 1)
+    assert len(read_claims_as_told(str(path), LocalEngine(1, memory=20_000))[0]) == len(claims)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from crowdveil.claims import Claims
 from crowdveil.engines import LocalEngine
@@ -71,6 +73,24 @@ def test_a_folder_without_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "claims.csv").write_text("object,user,value\na,b,1\n")
     with pytest.raises(InputError, match="is a folder without Parquet files"):
         told(tmp_path)
+
+
+@pytest.mark.parametrize("memory", [None, 9_000])
+def test_files_may_tell_the_same_kind_in_other_ways(memory: int | None, tmp_path: Path) -> None:
+    """Who writes text of the same columns chooses widths of offsets and of codes by their number."""
+    frame, kinds = frame_of(crowd()), (pa.large_string(), pa.string(), pa.string_view())
+    texts, codes = tmp_path / "texts", tmp_path / "codes"
+    for folder, types in (
+        (texts, kinds),
+        (codes, [pa.dictionary(kind, pa.string()) for kind in (pa.int8(), pa.int16(), pa.int32())]),
+    ):
+        folder.mkdir()
+        for number, kind in enumerate(types):
+            part = frame[number::3].with_columns(pl.col("object", "user").cast(pl.String)).to_arrow()
+            for place, name in enumerate(("object", "user")):
+                part = part.set_column(place, name, part[name].cast(pa.string()).cast(kind))
+            parquet.write_table(part, folder / f"{number}.parquet")
+        same_claims(told(folder, memory), told(texts, None))
 
 
 @pytest.mark.parametrize("memory", [None, 9_000])

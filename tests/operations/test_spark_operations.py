@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -124,15 +126,17 @@ def test_unsigned_names_and_long_decimals_are_read_alike(spark: SparkEngine, tmp
     values = [Decimal(number).scaleb(-7) for number in whole.tolist()]
     assert any(number / 1e7 != float(value) for number, value in zip(whole, values, strict=True))
     frame = pl.DataFrame(
-        {"object": np.arange(60, dtype=np.uint64) // 3, "user": np.arange(60, dtype=np.uint64) % 3},
-    ).with_columns(pl.Series("value", values, pl.Decimal(18, 7)))
+        {"object": np.arange(60, dtype=np.uint64) // 3, "user": np.arange(60, dtype=np.uint64) % 3}
+    ).with_columns(pl.Series("value", values, pl.Decimal(18, 7)), kind=pl.col("object") % 2)
     source, files = tmp_path / "claims.parquet", []
     frame.write_parquet(source)
     for engine in (LocalEngine(), spark):
         out = tmp_path / f"{type(engine).__name__}.csv"
         discover(str(source), out=str(out), method="mean", engine=engine)
         files.append(out.read_bytes())
-    assert files[0] == files[1]
+        discover(str(source), out=str(out), labels=True, value="kind", engine=engine, force=True)
+        files.append(out.read_bytes())
+    assert files[:2] == files[2:]
     frame.with_columns(pl.col("user") + 2**63 - 1).write_parquet(source)
     for engine in (LocalEngine(), spark):
         with pytest.raises(InputError, match="column 'user' holds a number past 64 bits"):
@@ -295,6 +299,50 @@ def test_labels_may_have_any_column_names(spark: SparkEngine, tmp_path: Path) ->
     for name, engine in (("here", LocalEngine()), ("there", spark)):
         discover(str(source), out=str(tmp_path / f"{name}.csv"), labels=True, object="code", engine=engine)
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"), [(["a", " "], "empty name"), (["a", None], "empty|no name"), ([], "no claims")]
+)
+def test_labels_that_are_none(labels: list[str], what: str, spark: SparkEngine, tmp_path: Path) -> None:
+    source = tmp_path / "labels.parquet"
+    columns = {"object": ["1", "2"][: len(labels)], "user": ["1", "1"][: len(labels)], "label": labels}
+    pl.DataFrame(columns, dict.fromkeys(columns, pl.String)).write_parquet(source)
+    for engine in (LocalEngine(), spark):
+        with pytest.raises(InputError, match=what):
+            discover(str(source), out=str(tmp_path / "none.csv"), labels=True, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "method", "what"),
+    [
+        ("claims.MOST_NAMED", 1, "basic", "there are more than 1 objects or users"),
+        ("claims.MOST_POOLED", 5, "certified, pooled", "Spark pools at most 5 claims, and there are"),
+        ("laying_out.MOST_BYTES", 100, "basic", "has more claims than a task of Spark passes on"),
+        ("laying_out.MOST_ROWS", 5, "basic", "has more claims than a task of Spark passes on"),
+    ],
+)
+def test_what_is_too_large_for_spark_costs_nothing(
+    limit: str,
+    most: int,
+    method: str,
+    what: str,
+    parquet: Path,
+    spark: SparkEngine,
+    book: Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module, name = limit.split(".")
+    found = importlib.import_module(f"crowdveil.engines.spark.{module}")
+    monkeypatch.setattr(found, name, most)
+    if module == "laying_out":  # workers have the limits of their own module: they are sent this function
+        packed = FunctionType(found._packed.__code__, {**vars(found), "__name__": "here"})
+        monkeypatch.setattr(found, "_packed", packed)
+    with pytest.raises(InputError, match=what):
+        release(str(parquet), RELEASED[method], tmp_path / "out", Account(book, "x"), engine=spark)
+    assert not book.path.exists() or not book.statement()[1]
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_changes_while_it_is_read_ends_the_run(spark: SparkEngine, tmp_path: Path) -> None:

@@ -198,3 +198,10 @@ def test_the_command_prints_the_result(files: Path, run: Run, method: str) -> No
         *("out", "method", "parameters", "records", "rows", "columns", "bits_per_report"),
         *("private", "domains_declared", "promise", "against"),
     ]
+
+
+def test_more_people_than_can_take_part_cost_nothing(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crowdveil.synthesis.collection.MOST_PEOPLE", 199)
+    with pytest.raises(ParameterError, match="at most 199 people can take part, not 200"):
+        _run(files, rows=10)
+    assert not _account(files).ledger.entries()

@@ -153,3 +153,10 @@ def test_a_threshold_that_would_overflow_is_refused(threshold: int, num: int) ->
 def test_a_scale_that_is_not_whole_is_refused() -> None:
     with pytest.raises(ParameterError):
         seeded(1).stream("a", purpose="test").discrete_laplace(10, num=1.5, den=1)  # type: ignore[arg-type]
+
+
+def test_numbers_of_names_do_not_come_round() -> None:
+    streams = secure().all_streams(purpose="test")
+    assert streams.nonces(["last"], 2**32 - 1)[0, 1] == 2**32 - 1
+    with pytest.raises(ParameterError, match="at most 4,294,967,296 names"):
+        streams.nonces(["last", "first"], 2**32 - 1)

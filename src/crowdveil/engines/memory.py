@@ -8,6 +8,7 @@ was freed for a while.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,9 @@ IN_PASSING = (
 )
 LAID_OUT = 192  # for each claim that is laid out with others: 48 bytes, by a quarter of all
 IN_A_BLOCK = 4096  # for each claim of a block: what functions make of an object with few claims
+ON_DISK = 64  # bytes for each claim that does not fit: what all steps of `perturb` have there at once
 KEPT = 16  # arrays that functions return are in memory up to this part of all, together
+_GROUP = "/sys/fs/cgroup/memory.{}"  # what is told of this process's control group
 MOST_AT_ONCE = 2**31 - 1  # rows that loops number with 32 bits
 
 
@@ -71,14 +74,14 @@ class Memory:
         if claims > self.claims_laid_out:
             raise InputError(
                 f"{source}: one object has more claims than fit in memory at once; "
-                f"they need {_in_words(claims * LAID_OUT)} (--memory)"
+                f"they need {in_words(claims * LAID_OUT)} (--memory)"
             )
 
     def check_whole(self, claims: int) -> None:
         """Refuse so many claims at once, if they do not fit."""
         if not self.holds(claims):
             raise InputError(
-                f"these claims do not fit in memory at once; they need {_in_words(claims * WHOLE)} "
+                f"these claims do not fit in memory at once; they need {in_words(claims * WHOLE)} "
                 "(--memory): Parquet is written in parts (-o NAME.parquet)"
             )
 
@@ -87,11 +90,11 @@ class Memory:
         if claims * POOLED > self.bytes:
             raise InputError(
                 "all claims as one object do not fit in memory at once; "
-                f"they need {_in_words(claims * POOLED)} (--memory)"
+                f"they need {in_words(claims * POOLED)} (--memory)"
             )
 
 
-def _in_words(size: int) -> str:
+def in_words(size: int) -> str:
     """A number of bytes, rounded up to whole binary units."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if size >= 2**power:
@@ -105,6 +108,13 @@ def usable() -> int | None:
     return max(LEAST, int(USED * min(free))) if free else None
 
 
+def installed() -> int:
+    """The memory of this machine, or of the container that this is, in bytes."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = _told(_GROUP.format("max"), r"(\d+)")
+    return whole if most is None else min(whole, most)
+
+
 def _free_here() -> int | None:
     found = _told("/proc/meminfo", r"MemAvailable: +(\d+) kB")
     return None if found is None else found * 1024
@@ -112,11 +122,11 @@ def _free_here() -> int | None:
 
 def _free_in_group() -> int | None:
     """What is left of the limit of this process's control group, as containers have one."""
-    most, used = (_told(f"/sys/fs/cgroup/memory.{name}", r"(\d+)") for name in ("max", "current"))
+    most, used = (_told(_GROUP.format(name), r"(\d+)") for name in ("max", "current"))
     if most is None or used is None:
         return None
     kinds = ("inactive_file", "active_file")  # pages of files, which the system takes back when it needs them
-    pages = sum(_told("/sys/fs/cgroup/memory.stat", rf"(?m)^{kind} (\d+)") or 0 for kind in kinds)
+    pages = sum(_told(_GROUP.format("stat"), rf"(?m)^{kind} (\d+)") or 0 for kind in kinds)
     return max(0, most - used + pages)
 
 

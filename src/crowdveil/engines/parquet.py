@@ -40,7 +40,7 @@ class ParquetTable:
     def _write(self, table: pl.DataFrame) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        group = table.to_arrow()
+        group = table.rechunk().to_arrow()  # pages follow from how a table is in pieces
         if self._writer is None:
             schema = group.schema.with_metadata(self._metadata) if self._metadata else group.schema
             self._writer = ParquetWriter(self._path, schema, compression="zstd")

@@ -36,11 +36,16 @@ class ParquetParts:
         with _plain_errors(self.source):
             for part in self.parts:
                 with open_parquet(part) as file:
-                    own = [file.schema_arrow.field(column).type for column in columns]
+                    own = _kinds(file.schema_arrow, columns)
                     kinds = kinds or own
                     if own != kinds:
                         raise InputError(f"{self.source}: its files have columns of different types")
                     yield from _joined(file.iter_batches(rows, columns=list(columns)), rows)
+
+
+def _kinds(schema: Any, columns: Sequence[str]) -> list[Any]:
+    """The types of columns, as Polars has them: it does not tell how wide offsets and codes are."""
+    return pl.DataFrame(schema.empty_table().select(list(columns))).dtypes
 
 
 def _joined(batches: Iterator[Any], rows: int) -> Iterator[pl.DataFrame]:

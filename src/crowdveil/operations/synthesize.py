@@ -20,6 +20,7 @@ from crowdveil.files.writing import is_parquet
 from crowdveil.operations.spending import Account, Cost, spend
 from crowdveil.randomness import Randomness, secure
 from crowdveil.records import Records, Schema
+from crowdveil.synthesis.collection import check_people
 from crowdveil.synthesis.registry import METHODS
 from crowdveil.synthesis.result import Synthetic, rows_of
 
@@ -120,6 +121,7 @@ def synthesize(
         records = _read(source, schema, engine, clamp=clamp)
         if not is_parquet(out):
             check_header(records.schema.names)
+        check_people(len(records))
         rows_of(records, rows)  # refuses a number of rows that cannot be made
         cost = Cost(
             promise=parameters.promise(records.schema),  # refuses what cannot be asked

@@ -25,6 +25,7 @@ from crowdveil.randomness.chacha import KEY_WORDS, NONCE_WORDS, STATE_WORDS, Wor
 __all__ = ["Name", "Randomness", "Stream", "Streams", "Words", "secure", "seeded"]
 
 Name = str | int
+MOST_NAMES = 2**32  # under one key: a name's number is one word of its nonce
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class Streams:
         and name.
         """
         if self._seed_key is None:
+            if first + len(names) > MOST_NAMES:
+                raise ParameterError(f"at most {MOST_NAMES:,} names have streams under one key")
             places = np.zeros((len(names), NONCE_WORDS), dtype=np.uint32)
             places[:, 1] = np.arange(first, first + len(names))  # word 0 takes the carry of the block counter
             return places

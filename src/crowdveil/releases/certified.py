@@ -233,6 +233,8 @@ class Certified(ReleaseMethod):
         elif not self.pooled:
             assumptions.append("the list of objects was declared, not read off the claims")
         assumptions.append("every row is well formed: a number, at most one for each user and object")
+        if not self.neighbours.replaced:
+            assumptions.append("all claims fit the machine that released them")
         assumptions.append("whatever else is published from the same claims is added to the ledger")
         if self.cap is not None:
             assumptions.append(f"at most {self.cap} claims of a user were used, chosen without their values")

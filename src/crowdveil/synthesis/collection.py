@@ -80,8 +80,7 @@ class Collection:
     def __post_init__(self) -> None:
         check_whole(self.people, "the number of people")
         check_whole(self.places, "the number of places")
-        if max(self.people, self.places) > MOST_PEOPLE:
-            raise ParameterError(f"at most {MOST_PEOPLE:,} people can take part, not {self.people:,}")
+        check_people(max(self.people, self.places))
         if not 0 <= self.number < self.rounds:
             raise ParameterError(f"there are {self.rounds} rounds, so none has the number {self.number}")
         seeded(self.seed)  # refuses what is not a seed
@@ -273,6 +272,12 @@ class Collection:
             return replace(empty, number=number, planned=planned, halves=(even, odd), seen=seen)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
             raise InputError("this is not a collection that was kept") from None
+
+
+def check_people(count: int) -> None:
+    """Refuse more people than a collection has places for."""
+    if count > MOST_PEOPLE:
+        raise ParameterError(f"at most {MOST_PEOPLE:,} people can take part, not {count:,}")
 
 
 @lru_cache(maxsize=16)

@@ -19,12 +19,15 @@ from crowdveil.engines.spark.blocks import exchanged, kept, owners, sealed, sing
 from crowdveil.engines.spark.by_user import SparkClaimsByUser
 from crowdveil.engines.spark.calls import SparkKept, called, summed, summed_by_user
 from crowdveil.engines.spark.cluster import Cluster
+from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 from crowdveil.names import listed_names, name_hashes
 
 if TYPE_CHECKING:
     from pyspark import RDD
 
+MOST_NAMED = 2**31 - 1  # objects, and users: codes have 32 bits
+MOST_POOLED = 2**27  # claims of a pool: what one task passes on is less than 2 GiB
 _NOBODY = pl.Series("user", [], dtype=pl.String)
 
 
@@ -56,6 +59,8 @@ class SparkClaims:
         blocks = sealed(blocks)
         counts = blocks.map(_sizes).collect()
         firsts = [0, *np.cumsum([each.size for each in counts]).tolist()]
+        if max(firsts[-1], int(user_ends[-1])) > MOST_NAMED:
+            raise InputError(f"there are more than {MOST_NAMED:,} objects or users")
         routes = users.routes(blocks, user_ends) if routed else None
         whole = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
         return cls(cluster, blocks, whole, firsts, user_names, user_ends, kinds, routes)
@@ -164,6 +169,8 @@ class SparkClaims:
 
     def pooled(self, name: str) -> SparkClaims:
         """All claims as claims about one object of this name, in one block."""
+        if len(self) > MOST_POOLED:
+            raise InputError(f"Spark pools at most {MOST_POOLED:,} claims, and there are {len(self):,}")
         together = exchanged(self.blocks, _all_to_one, 1).map(partial(_pooled, name))
         one = replace(self, kinds=(pl.String, self.kinds[1]))
         return one._with(together if self.routes is None else together.map(users.with_own_list))

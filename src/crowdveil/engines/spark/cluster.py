@@ -22,6 +22,7 @@ import numpy as np
 
 from crowdveil.engines.engine import Array, Progress
 from crowdveil.engines.local import silent
+from crowdveil.engines.memory import installed
 from crowdveil.engines.spark.blocks import CHANGED
 from crowdveil.engines.spark.sharing import Sharing
 from crowdveil.errors import EngineError, MissingExtra, ParameterError
@@ -217,7 +218,8 @@ def connected(
         ) from None
     if not _is_local(master):
         try:
-            _check_workers(context)
+            with _in_our_words("looking at the workers, which need this Python (PYSPARK_PYTHON)"):
+                _check_workers(context)
         except BaseException:
             cluster.__exit__(None, None, None)
             raise
@@ -243,8 +245,7 @@ def _is_local(master: str | None) -> bool:
 
 def _memory() -> dict[str, str]:
     """The memory of Spark, where its workers are in the driver's process."""
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"spark.driver.memory": f"{max(1024, int(DRIVER_SHARE * whole) >> 20)}m"}
+    return {"spark.driver.memory": f"{max(1024, int(DRIVER_SHARE * installed()) >> 20)}m"}
 
 
 def _check_surroundings() -> None:

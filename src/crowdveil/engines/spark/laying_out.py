@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from crowdveil.engines.engine import Block
 from crowdveil.engines.spark.blocks import exchanged, kept, sealed, zipped
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
-from crowdveil.engines.spark.tables import INTEGERS, column_named
+from crowdveil.engines.spark.tables import INTEGERS, check_whole, column_named, is_whole
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 from crowdveil.names import coded
@@ -32,9 +32,8 @@ BLANK = r"(?U)^\s*$"
 NAMES_OF_A_BLOCK = 200  # from which the ranges of users follow
 NUMBERS = (*INTEGERS, "float", "double")
 NAMED = ("object", "user")
-UNSIGNED = "decimal(20,0)"  # what Spark makes of Parquet's unsigned integers of 64 bits
-LARGEST_NAME = 2**63 - 1
-MOST_ROWS = 100_000_000  # of a block, whose cells Arrow and Python pass on
+MOST_ROWS = 100_000_000  # of a block, whose cells Arrow passes on
+MOST_BYTES = 2**31 - 2**28  # of a block that is pickled, with room for the numbers of its users
 
 
 def lay_out(
@@ -63,7 +62,8 @@ def lay_out(
         refused = laid_out.map(_refused).collect()
     if any(rows for rows, _ in refused):
         raise InputError(
-            f"{source}: an object, or a few that workers cannot part, has more than {MOST_ROWS:,} claims"
+            f"{source}: an object, or a few that workers cannot part, has more claims than a task of Spark "
+            f"passes on: {MOST_ROWS:,}, or 2 GiB with the names of users"
         )
     repeats = sum(repeats for _, repeats in refused)
     if repeats:
@@ -108,7 +108,7 @@ def _checked(
     elif kinds[value] not in NUMBERS:
         raise InputError(f"{source}: column {value!r} does not hold numbers")
     table = frame.select(objects.alias("object"), users.alias("user"), numbers.cast("double").alias("value"))
-    _check_size(frame, kinds, names[:2], source)
+    check_whole(frame, names[:2], source)
     rows, spelled = _counted(table, names, source, saturate=saturate)
     if rows == 0 and not if_any:
         raise InputError(f"{source}: there are no claims (no data rows)")
@@ -123,18 +123,9 @@ def _checked(
 def _name(name: str, kind: str, source: str) -> Column:
     if kind == "string" or kind.startswith(("varchar", "char")):
         return column_named(name).cast("string")
-    if kind in (*INTEGERS, UNSIGNED):
+    if kind in INTEGERS or is_whole(kind):
         return column_named(name).try_cast("bigint")
     raise InputError(f"{source}: names in column {name!r} are neither text nor whole numbers")
-
-
-def _check_size(frame: DataFrame, kinds: Mapping[str, str], names: Sequence[str], source: str) -> None:
-    """Refuse unsigned names past 63 bits."""
-    from pyspark.sql import functions as sql
-
-    for name in names:
-        if kinds[name] == UNSIGNED and frame.where(column_named(name) > sql.lit(LARGEST_NAME)).head(1):
-            raise InputError(f"{source}: column {name!r} holds a number past 64 bits")
 
 
 def _counted(table: DataFrame, names: Sequence[str], source: str, *, saturate: bool) -> tuple[int, bool]:
@@ -203,8 +194,10 @@ def _packed(batches: Iterable[Any]) -> Iterator[Any]:
         layout.sort_values(offsets, *by_object)
     else:
         found = len(table) - table.select("object", "user").n_unique()
-    data = pa.array([pickle.dumps(found, protocol=5)], pa.binary())
-    yield pa.RecordBatch.from_arrays([data], ["block"])
+    packed = pickle.dumps(found, protocol=5)
+    if len(packed) > MOST_BYTES:
+        packed = pickle.dumps(-count)
+    yield pa.RecordBatch.from_arrays([pa.array([packed], pa.binary())], ["block"])
 
 
 def _unpacked(rows: Iterable[Any]) -> Iterator[Any]:

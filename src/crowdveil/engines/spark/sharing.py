@@ -116,8 +116,7 @@ def _put(name: str, block: Any) -> InMemory:
     ends: list[int] = []
     for part in parts:
         ends.append(_aligned(ends[-1] if ends else 0) + part.nbytes)
-    free = usable()
-    if free is not None and ends[-1] > SHARE * free / cores():
+    if not _is_room_for(ends[-1]):
         return InMemory(_machine(), 0, 0, mark, tuple(ends))
     with suppress(OSError, AttributeError):  # a system without such files
         descriptor = os.memfd_create(NAME, os.MFD_CLOEXEC)
@@ -127,6 +126,13 @@ def _put(name: str, block: Any) -> InMemory:
             _write(descriptor, part, end - part.nbytes)
         return InMemory(_machine(), os.getpid(), descriptor, mark, tuple(ends))
     return InMemory(_machine(), 0, 0, mark, tuple(ends))
+
+
+def _is_room_for(size: int) -> bool:
+    """Whether blocks take at most their share of memory, if other workers hold as many as this one."""
+    held = sum(os.fstat(descriptor).st_size for each in _held.values() for descriptor in each)
+    free = usable()
+    return free is None or held + size <= SHARE * (free / cores() + held)
 
 
 def _write(descriptor: int, part: memoryview, place: int) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MOST_LABELS = 10_000  # distinct ones
+LARGEST = 2**63 - 1
 INTEGERS = ("tinyint", "smallint", "int", "bigint")  # of Spark, as its tables call them
 
 
@@ -55,6 +56,21 @@ def column_named(name: str) -> Column:
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
+def is_whole(kind: str) -> bool:
+    """Whether this is a decimal without a fraction, as which Spark reads unsigned integers of 64 bits."""
+    return kind.startswith("decimal(") and kind.endswith(",0)")
+
+
+def check_whole(frame: DataFrame, names: Sequence[str], source: str) -> None:
+    """Refuse whole numbers beyond 64 bits in these columns."""
+    kinds = dict(frame.dtypes)
+    for name in names:
+        if is_whole(kinds[name]):
+            cells = column_named(name)
+            if frame.where((cells > LARGEST) | (cells < -LARGEST - 1)).head(1):
+                raise InputError(f"{source}: column {name!r} holds a number past 64 bits")
+
+
 def with_codes(
     cluster: Cluster, frame: DataFrame, names: Sequence[str], source: str
 ) -> tuple[DataFrame, pl.Series]:
@@ -64,9 +80,11 @@ def with_codes(
     about, user, column = names
     kind = dict(frame.dtypes).get(column, "")
     text = kind == "string" or kind.startswith(("varchar", "char"))
-    if not text and kind not in (*INTEGERS, "float", "double"):
+    whole = kind in INTEGERS or is_whole(kind)
+    if not text and not whole and kind not in ("float", "double"):
         raise InputError(f"{source}: labels in column {column!r} are neither text nor whole numbers")
-    stored = "string" if text else "bigint" if kind in INTEGERS else "double"
+    check_whole(frame, [column], source)
+    stored = "string" if text else "bigint" if whole else "double"
     three = frame.select(
         column_named(about).alias("object"),
         column_named(user).alias("user"),
@@ -85,6 +103,10 @@ def _distinct(frame: DataFrame, column: str, source: str) -> pl.Series:
     found: Sequence[object] = [row["label"] for row in frame.distinct().limit(MOST_LABELS + 1).collect()]
     if len(found) > MOST_LABELS:
         raise InputError(f"{source}: column {column!r} has more than {MOST_LABELS:,} different labels")
+    if not found:
+        raise InputError(f"{source}: there are no claims (no data rows)")
     if any(each is None for each in found):
         raise InputError(f"{source}: column {column!r} is empty in some row")
+    if any(isinstance(each, str) and not each.strip() for each in found):
+        raise InputError(f"{source}: column {column!r} has an empty name in some row")
     return pl.Series(column, found)

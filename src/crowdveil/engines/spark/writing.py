@@ -92,7 +92,7 @@ def _written(
     from pyarrow import parquet
 
     for each in found:
-        table = _joined(each).to_arrow()
+        table = _joined(each).rechunk().to_arrow()  # pages of a file follow from how a table is in pieces
         path = Path(folder) / names[part]
         draft = path.with_name(f".{path.name}.{uuid4().hex}")
         try:

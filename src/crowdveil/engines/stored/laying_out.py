@@ -16,13 +16,13 @@ from crowdveil.arrays import Codes, Floats, Ints, frozen
 from crowdveil.cells import numbers_of
 from crowdveil.claims import repeated_claims
 from crowdveil.engines.engine import Progress
-from crowdveil.engines.memory import Memory
+from crowdveil.engines.memory import ON_DISK, Memory
 from crowdveil.engines.stored.checks import Checks
 from crowdveil.engines.stored.claims import StoredClaims
 from crowdveil.engines.stored.divided import Divided
 from crowdveil.engines.stored.names import Codebook, Tally, learn
 from crowdveil.engines.stored.rows import Rows
-from crowdveil.engines.stored.spilled import Spilled
+from crowdveil.engines.stored.spilled import Spilled, check_room
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 from crowdveil.names import names_of
@@ -32,6 +32,7 @@ MOST_EXAMPLES = 1_000_000  # pairs among which the rows of an example are looked
 
 def lay_out(rows: Rows, memory: Memory, progress: Progress, *, saturate: bool = False) -> StoredClaims:
     """The claims in a table with at least one row; `saturate` is that of `Claims.from_frame`."""
+    check_room(ON_DISK * rows.count)
     (objects, counts), (users, _) = _learnt(rows, memory, progress, saturate=saturate)
     memory.check_object(int(counts.max()), rows.source)
     offsets = frozen(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))

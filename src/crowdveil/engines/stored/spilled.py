@@ -7,6 +7,7 @@ whatever way. It is read and written by slices, and never mapped: mapped pages c
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from crowdveil.engines.engine import Array
+from crowdveil.engines.memory import in_words
 from crowdveil.errors import OutputError
 
 
@@ -99,6 +101,17 @@ class _File:
                 if done == 0:
                     raise OSError("a temporary file is shorter than it was made")
                 left, place = left[done:], place + done
+
+
+def check_room(size: int) -> None:
+    """Refuse temporary files that may take so many bytes where the disk has less."""
+    with _told():
+        free = shutil.disk_usage(_folder()).free
+    if free < size:
+        raise OutputError(
+            f"{_folder()}: temporary files may take {in_words(size)}, and {in_words(free)} are free there; "
+            "TMPDIR names another folder"
+        )
 
 
 @contextmanager
