@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -185,11 +185,11 @@ def numbered(block: AnyBlock, first: int) -> AnyBlock:
     return replace(block, first=first)
 
 
+@cache
 def _forget_imports() -> None:
     """Take what was imported off the garbage collector's list: Spark runs it after every task."""
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
+    gc.collect()
+    gc.freeze()
 
 
 def users_of(block: Block) -> Codes:

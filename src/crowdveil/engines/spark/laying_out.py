@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import Column, DataFrame
 
-CLAIMS_PER_BLOCK = 3_000_000
+CLAIMS_PER_BLOCK = 5_000_000
 MOST_BROADCAST = 2_000_000  # users: with more, a block gets the numbers of its own users only
 BLANK = r"(?U)^\s*$"
 NAMES_OF_A_BLOCK = 200  # from which the ranges of users follow

@@ -35,16 +35,17 @@ Made = tuple[int, pl.DataFrame]
 
 
 class Files:
-    """A table divided into the files that it is written to; the workers keep it."""
+    """A table divided into the files that it is written to; the workers keep it if they look at it twice."""
 
     def __init__(self, table: Table, rows: Rows, parts: Sequence[Part], offsets: Ints) -> None:
         firsts = [first for first, _ in ranges(offsets, ROWS_OF_A_FILE)]
         self.names = [f"part-{first:012}.parquet" for first in firsts]
         made = called(table, _made, rows, parts)
-        self._parts: RDD[Any] = kept(exchanged(made, partial(_dealt, firsts, offsets), len(firsts)))
+        self._parts: RDD[Any] = exchanged(made, partial(_dealt, firsts, offsets), len(firsts))
 
     def digests(self, digest: Digest) -> dict[str, str]:
         """What `digest` makes of the rows of each file."""
+        self._parts = kept(self._parts)
         told = self._parts.map(partial(_digested, digest)).collect()
         return dict(zip(self.names, told, strict=True))
 
