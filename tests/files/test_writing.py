@@ -147,3 +147,16 @@ def test_a_link_is_not_replaced_by_a_folder(tmp_path: Path, force: bool) -> None
         with pytest.raises(OutputError) as refused, whole_folders(folders, force=force):
             pass
         assert str(refused.value) == f"{tmp_path / name}: {words}; choose another place"
+
+
+def test_the_bytes_of_a_table_do_not_depend_on_its_pieces(tmp_path: Path) -> None:
+    names = [f"an object with a long name {number // 3}" for number in range(300_000)]
+    whole, files = pl.DataFrame({"object": names, "value": range(300_000)}), []
+    for end in (99_999, 150_345):
+        write_table(
+            pl.concat([whole[:end], whole[end:]], rechunk=False),
+            f"{tmp_path / str(end)}.parquet",
+            force=False,
+        )
+        files.append((tmp_path / f"{end}.parquet").read_bytes())
+    assert files[0] == files[1]

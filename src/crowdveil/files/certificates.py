@@ -137,7 +137,7 @@ def write_with_certificate(
         return
     with place.filling() as (draft,):
         if is_parquet(draft.name):
-            frame.write_parquet(draft, metadata=metadata_of(frame, certificate, key))
+            frame.rechunk().write_parquet(draft, metadata=metadata_of(frame, certificate, key))
             return
         with draft.open("wb") as file:
             zipped = draft.suffix.lower() == ".gz"

@@ -79,6 +79,6 @@ def write_table(table: pl.DataFrame, path: str, *, force: bool) -> None:
         return
     with whole_file(Path(path), force=force) as draft:
         if is_parquet(path):
-            table.write_parquet(draft)
+            table.rechunk().write_parquet(draft)  # pages follow from how a table is in pieces
         else:
             write_csv(table, draft)
