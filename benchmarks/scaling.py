@@ -72,7 +72,7 @@ def works(quick: bool) -> list[Work]:
 
 def _sweeps(kind: str, size: int) -> Work:
     contestants = tuple(
-        Contestant(where, OURS, "sweeps", {"kind": kind, "count": SWEEPS, **WHERE[where]})
+        Contestant(where, OURS, "sweeps", {"kind": kind, "count": SWEEPS, **WHERE[where]}, repeats=3)
         for where in (LOCAL, SPARK)
     )
     name = SWEEP.format(SWEEPS, kind, size)

@@ -1919,6 +1919,48 @@ SPREAD = (
         "yield function(numbered(block, 0), sent.value(), *given.parts(whole, own))",
         ("engines/test_spark_engine.py::test_without_a_seed_objects_draw_by_their_numbers",),
     ),
+    Mutation(
+        "pages of a part that end where blocks end",
+        "engines/spark/writing.py",
+        "_joined(each).rechunk().to_arrow()",
+        "_joined(each).to_arrow()",
+        ("engines/test_parquet_tables.py",),
+    ),
+    Mutation(
+        "pages of a table that end where its batches end",
+        "engines/parquet.py",
+        "group = table.rechunk().to_arrow()",
+        "group = table.to_arrow()",
+        ("engines/test_parquet_tables.py",),
+    ),
+    Mutation(
+        "too many people are refused after they were charged",
+        "operations/synthesize.py",
+        "        check_people(len(records))\n",
+        "",
+        ("operations/test_synthesize_operation.py",),
+    ),
+    Mutation(
+        "noise in memory that only fits on disk",
+        "claims.py",
+        "there[self.order] = numbers[:]",
+        "there[self.order] = numbers",
+        ("operations/test_bounded_memory.py",),
+    ),
+    Mutation(
+        "a full disk is noticed after the charge",
+        "engines/stored/laying_out.py",
+        "    check_room(ON_DISK * rows.count)\n",
+        "",
+        ("engines/test_spilled.py",),
+    ),
+    Mutation(
+        "streams of names that come round",
+        "randomness/__init__.py",
+        "if first + len(names) > MOST_NAMES:",
+        "if len(names) > MOST_NAMES:",
+        ("randomness/test_streams.py",),
+    ),
 )
 
 MUTATIONS = (
