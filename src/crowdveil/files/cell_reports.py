@@ -49,7 +49,9 @@ def write_cell_reports(
     if reports.places is not None:
         frame = frame.with_columns(pl.Series("place", reports.places))
     with place.filling() as (draft,):
-        frame.rechunk().write_parquet(draft, metadata=metadata_of(frame, of_reports(reports, description), key))
+        frame.rechunk().write_parquet(
+            draft, metadata=metadata_of(frame, of_reports(reports, description), key)
+        )
 
 
 def read_cell_reports(path: str) -> Reports | None:
