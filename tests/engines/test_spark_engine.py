@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from py4j.protocol import Py4JError
 
 from crowdveil.arrays import Floats, Ints
 from crowdveil.claims import Claims
 from crowdveil.engines import Block, ByClaim, ByObject, ByUser, LocalEngine
 from crowdveil.engines.spark import Cluster, SparkClaims, SparkEngine, lay_out
+from crowdveil.engines.spark.cluster import _plain_error
 from crowdveil.engines.spark.tables import table
 from crowdveil.noise_law import NoiseLaw
 from crowdveil.randomness import secure, seeded
@@ -165,3 +167,14 @@ def test_a_killed_worker_changes_nothing(spread: Spread, spark: SparkEngine, tmp
     first.values.arrays.unpersist()  # so that its blocks are drawn again
     assert spark.collect(first.values).tobytes() == before
     assert spark.collect(second.values).tobytes() != before
+
+
+def test_a_java_that_ended_is_told_in_one_line() -> None:
+    """Its errors ask it for their texts."""
+
+    class LostError(Py4JError):  # type: ignore[misc]
+        def __str__(self) -> str:
+            raise ConnectionRefusedError
+
+    error = _plain_error(LostError(), "weights")
+    assert str(error).startswith("Spark did not finish: weights (its Java process ended")

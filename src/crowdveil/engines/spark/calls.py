@@ -31,7 +31,7 @@ from crowdveil.engines.spark.sharing import block_of
 if TYPE_CHECKING:
     from pyspark import RDD
 
-LARGE = 1_000_000  # bytes: larger arrays that all blocks share are broadcast
+LARGE = 100_000  # bytes: larger arrays that all blocks share are broadcast
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,19 +168,16 @@ def _plain_error(error: BaseException, stage: str) -> EngineError | None:
 
     if not isinstance(error, Py4JError | PySparkException):
         return None
-    told = ""
-    with suppress(Exception):  # which asks Java, and that may be what ended
-        told = str(error)
-    if CHANGED in told:
+    try:
+        text = str(error)  # which asks Java
+    except Exception:
+        text = ""
+    if CHANGED in text:
         return EngineError(CHANGED)
-    kinds = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception|Failure))\b", told, re.MULTILINE)
-    why = (
-        f" ({kinds[-1]})"
-        if kinds
-        else ""
-        if told
-        else " (its Java process ended: was there too little memory?)"
-    )
+    kinds = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception|Failure))\b", text, re.MULTILINE)
+    why = f" ({kinds[-1]})" if kinds else ""
+    if not text:
+        why = " (its Java process ended: was there too little memory?)"
     return EngineError(f"Spark did not finish: {stage}{why}; the logs of its workers tell why")
 
 

@@ -17,7 +17,7 @@ from crowdveil.engines.engine import Block
 from crowdveil.engines.spark.blocks import exchanged, kept, sealed, zipped
 from crowdveil.engines.spark.claims import SparkClaims
 from crowdveil.engines.spark.cluster import Cluster
-from crowdveil.engines.spark.tables import INTEGERS, check_whole, column_named, is_whole
+from crowdveil.engines.spark.tables import INTEGERS, check_integers, column_named, is_whole
 from crowdveil.errors import InputError
 from crowdveil.kernels import layout
 from crowdveil.names import coded
@@ -108,7 +108,7 @@ def _checked(
     elif kinds[value] not in NUMBERS:
         raise InputError(f"{source}: column {value!r} does not hold numbers")
     table = frame.select(objects.alias("object"), users.alias("user"), numbers.cast("double").alias("value"))
-    check_whole(frame, names[:2], source)
+    check_integers(frame, names[:2], source)
     rows, spelled = _counted(table, names, source, saturate=saturate)
     if rows == 0 and not if_any:
         raise InputError(f"{source}: there are no claims (no data rows)")

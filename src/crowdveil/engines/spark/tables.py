@@ -61,7 +61,7 @@ def is_whole(kind: str) -> bool:
     return kind.startswith("decimal(") and kind.endswith(",0)")
 
 
-def check_whole(frame: DataFrame, names: Sequence[str], source: str) -> None:
+def check_integers(frame: DataFrame, names: Sequence[str], source: str) -> None:
     """Refuse whole numbers beyond 64 bits in these columns."""
     kinds = dict(frame.dtypes)
     for name in names:
@@ -83,7 +83,7 @@ def with_codes(
     whole = kind in INTEGERS or is_whole(kind)
     if not text and not whole and kind not in ("float", "double"):
         raise InputError(f"{source}: labels in column {column!r} are neither text nor whole numbers")
-    check_whole(frame, [column], source)
+    check_integers(frame, [column], source)
     stored = "string" if text else "bigint" if whole else "double"
     three = frame.select(
         column_named(about).alias("object"),
