@@ -96,17 +96,8 @@ class Standalone:
         self.start(
             name,
             "worker.Worker",
-            *(
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                "--cores",
-                "1",
-                "--memory",
-                self.memory,
-                self.master,
-            ),
+            *("--host", "127.0.0.1", "--webui-port", "0"),
+            *("--cores", "1", "--memory", self.memory, self.master),
         )
 
     def kill(self, name: str) -> None:

@@ -478,3 +478,16 @@ def test_claims_of_the_background_are_kept_if_asked_for() -> None:
         )
         near.append(np.mean(np.abs(made.values - 5.0) < 2.0))
     assert near[1] < near[0] - 0.1
+
+
+@pytest.mark.parametrize(("adjacency", "said"), [("replace-one", False), ("add-remove", True)])
+def test_where_the_number_of_claims_is_private_they_are_assumed_to_fit(adjacency: str, said: bool) -> None:
+    """A run that refuses them tells of their number."""
+    claims = _claims(1)
+    listed: dict[str, Any] = (
+        {"adjacency": adjacency, "objects": tuple(map(str, claims.objects.to_list()))} if said else {}
+    )
+    chosen = Certified(1.5, LIMITS, unit="claim", **listed)
+    promise = release(claims, chosen, rng=secure(), engine=ONE).promise
+    assert isinstance(promise, Guarantee)
+    assert ("all claims fit the machine that released them" in promise.assumptions) == said
